@@ -43,12 +43,12 @@ PULL = (
     "UPDATE webhooks_webhookhealth SET paused_until = NULL",
 )
 HAPPENED = """
-SELECT 'reads at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeats = 'reads'
- UNION ALL SELECT 'writes at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeats = 'unsafe'
+SELECT 'reads at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeat_safety = 'read_only'
+ UNION ALL SELECT 'writes at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeat_safety = 'unsafe'
  UNION ALL SELECT 'of which nobody knows', count(*) FROM runtime_toolstep WHERE state = 'unknown'
  UNION ALL SELECT 'questions to another agent', count(*) FROM conversations_conversation WHERE parent_id IS NOT NULL
  UNION ALL SELECT 'deliveries', count(*) FROM webhooks_delivery
- UNION ALL SELECT 'tries of them', coalesce(sum(tries), 0) FROM webhooks_delivery
+ UNION ALL SELECT 'attempts of them', coalesce(sum(attempts), 0) FROM webhooks_delivery
 """
 
 

@@ -66,7 +66,7 @@ class Reader:
             async for line in stream:
                 if line.startswith(b"event: "):
                     event = line[7:].decode().strip()
-                    if event == "waiting":
+                    if event == "counts":
                         self.is_there.set()
                 elif line.startswith(b"data: ") and event == "escalation":
                     number = int(line.partition(b'"id": ')[2].partition(b",")[0])

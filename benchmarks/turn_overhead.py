@@ -241,7 +241,7 @@ def _fence_holds(raw: RawHouse) -> list[str]:
     if held is None or raw.claim(FENCED) is not None:
         return ["raw psycopg does not hold a turn that it claimed."]
     stale = Held(held.turn, held.fence - 1, held.asked, held.history)
-    reply = Reply("", "", StopReason.TOOL_USE, (), "", (ToolUse("", "get_skill", {}),), Usage(1, 1), stand_in=True)
+    reply = Reply("", "", StopReason.TOOL_USE, (), "", (ToolUse("", "get_skill", {}),), Usage(1, 1), is_stand_in=True)
     writes = {"a step": lambda: raw.keep(stale, reply, {}, ""), "a reply": lambda: raw.close(stale, reply, {}, {})}
     return [
         f"raw psycopg wrote {what} under a fence that it had lost." for what, write in writes.items() if _writes(write)

@@ -34,7 +34,7 @@ class TakenDown:
     def asked(self) -> JsonObject:
         """The user turn, as it stands in the step that keeps it."""
         [call] = json.loads(self.sent[2][1]["calls"])
-        asked: JsonObject = call["asked"]["wire"]
+        asked: JsonObject = call["user_turn"]["api_message"]
         return asked
 
 
@@ -113,7 +113,7 @@ class WalledHouse:
     def _transcript(self, turn: int, reply: Reply) -> str:
         spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         lines = [{**line, "turn_id": line["turn_id"] and turn} for line in self._lines]
-        return json.dumps([*lines[:-1], {**lines[-1], "text": reply.text, "wire": spoken}])
+        return json.dumps([*lines[:-1], {**lines[-1], "text": reply.text, "api_message": spoken}])
 
     # Any: psycopg's rows are tuples of whatever was selected.
     def _send(self, place: int, **changed: object) -> list[tuple[Any, ...]]:

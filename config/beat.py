@@ -17,12 +17,12 @@ SECONDS: Final[Mapping[str, float]] = {
     "apps.learning.tasks.sweep_lessons": MINUTE,
     "apps.notebook.tasks.sweep": HOUR,
     "apps.notifications.tasks.sweep": MINUTE,
-    "apps.notifications.tasks.sweep_reviews": MINUTE,
+    "apps.notifications.tasks.sweep_review_webhooks": MINUTE,
     "apps.review.tasks.sweep": HOUR,
     "apps.review.tasks.sweep_bulk": MINUTE,
     "apps.runtime.tasks.sweep_contradictions": MINUTE,
     "apps.runtime.tasks.sweep_listings": MINUTE,
-    "apps.runtime.tasks.sweep_questions": MINUTE,
+    "apps.runtime.tasks.sweep_paused_delegations": MINUTE,
     "apps.skills.tasks.sweep": 24 * HOUR,
 }
 LONGEST_WAIT: Final = HOUR

@@ -63,4 +63,4 @@ agent = graph.compile()
 
 if __name__ == "__main__":
     ended = agent.invoke(dict(zip(("thread", "customer", "text"), sys.argv[1:4], strict=True)))
-    print(ended["said"][-1]["content"][-1]["text"] if ended["told"]["may_send"] else ended["told"]["what_to_do"])
+    print(ended["said"][-1]["content"][-1]["text"] if ended["told"]["may_send"] else ended["told"]["instruction"])

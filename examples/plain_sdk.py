@@ -43,7 +43,7 @@ def answer(thread, customer, text):
     written = {"text": text, "idempotency_key": str(uuid.uuid4())}
     session = preceptor("sessions/", conversation_key=thread, end_user_key=customer, messages=[written])
     model, said = Anthropic(), []
-    for _ in range(session["turn"]["most_steps"]):
+    for _ in range(session["turn"]["max_steps"]):
         asked = {name: session[name] for name in ("model", "max_tokens", "system")}
         messages = [*session["messages"], *({key: each[key] for key in ("role", "content")} for each in said)]
         reply = model.messages.create(**asked, tools=[*session["tools"], TRACK], messages=messages)
@@ -53,7 +53,7 @@ def answer(thread, customer, text):
         said.append({"role": "user", "content": [called(session, b) for b in reply.content if b.type == "tool_use"]})
     report = {"turn_id": session["turn"]["id"], "messages": said, "idempotency_key": str(uuid.uuid4())}
     told = preceptor(session["report"], **report)
-    return reply.content[-1].text if told["may_send"] else f"({told['what_to_do']})"
+    return reply.content[-1].text if told["may_send"] else f"({told['instruction']})"
 
 
 if __name__ == "__main__":

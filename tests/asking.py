@@ -52,7 +52,7 @@ def told(world: World, parent: Conversation) -> list[tuple[str, str]]:
     """What the asking agent was told by others."""
     with acting(world.system):
         rows = InboundEvent.objects.filter(
-            conversation=parent, kind__in=[InboundEvent.Kind.ANSWER, InboundEvent.Kind.NOTE]
+            conversation=parent, kind__in=[InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS]
         ).order_by("pk")
         return [(event.kind, event.text) for event in rows]
 

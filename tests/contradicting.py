@@ -42,7 +42,7 @@ def make_contradiction(world: World, status: str = "open", of: tuple[int, int] |
     """One in the state asked for, reached by the acts that lead there."""
     row = find(world, of=of)
     if status == "dismissed":
-        return dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
+        return dismiss_contradiction(row, actor=world.operator, dismissal_reason=WHY)
     if status == "gone":
         return clear_contradiction(row, actor=world.system, last_seen_at=timezone.now())
     return row
@@ -71,35 +71,35 @@ def _found_by_worker(world: World) -> None:
 
 
 CONTRADICTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.CONTRADICTION_LOOK: make_contradiction,
+    Act.CONTRADICTION_SCAN: make_contradiction,
     Act.CONTRADICTION_FIND: lambda world: world.agent,
-    Act.CONTRADICTION_RETURN: lambda world: make_contradiction(world, "gone"),
+    Act.CONTRADICTION_RECUR: lambda world: make_contradiction(world, "gone"),
     Act.CONTRADICTION_CLEAR: make_contradiction,
     Act.CONTRADICTION_DISMISS: make_contradiction,
     Act.CONTRADICTION_REOPEN: lambda world: make_contradiction(world, "dismissed"),
 }
 # Each with the scene, the row and, for actions, the actor.
 CONTRADICTING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
-    Act.CONTRADICTION_LOOK: lambda _, row, actor: ask_for_look(row.agent_id, actor=actor),
+    Act.CONTRADICTION_SCAN: lambda _, row, actor: ask_for_look(row.agent_id, actor=actor),
     Act.CONTRADICTION_FIND: lambda scene, _, actor: find(scene.world, actor),
-    Act.CONTRADICTION_RETURN: lambda _, row, actor: return_contradiction(row, actor=actor),
+    Act.CONTRADICTION_RECUR: lambda _, row, actor: return_contradiction(row, actor=actor),
     Act.CONTRADICTION_CLEAR: lambda _, row, actor: clear_contradiction(row, actor=actor, last_seen_at=timezone.now()),
-    Act.CONTRADICTION_DISMISS: lambda _, row, actor: dismiss_contradiction(row, actor=actor, dismissal=WHY),
+    Act.CONTRADICTION_DISMISS: lambda _, row, actor: dismiss_contradiction(row, actor=actor, dismissal_reason=WHY),
     Act.CONTRADICTION_REOPEN: lambda _, row, actor: reopen_contradiction(row, actor=actor),
 }
 BY_LOOKS: Mapping[Act, str] = {
     Act.CONTRADICTION_FIND: "the nightly look finds contradictions; nobody asks for one",
-    Act.CONTRADICTION_RETURN: "the nightly look sees that the same lines stand there again",
+    Act.CONTRADICTION_RECUR: "the nightly look sees that the same lines stand there again",
     Act.CONTRADICTION_CLEAR: "the nightly look sees that a line has changed",
 }
 CONTRADICTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
-    Act.CONTRADICTION_DISMISS: lambda _, row: ("POST", f"contradictions/{row.pk}/dismiss", {"dismissal": WHY}),
-    Act.CONTRADICTION_LOOK: lambda _, row: ("POST", f"contradictions/{row.pk}/look", {}),
+    Act.CONTRADICTION_DISMISS: lambda _, row: ("POST", f"contradictions/{row.pk}/dismiss", {"dismissal_reason": WHY}),
+    Act.CONTRADICTION_SCAN: lambda _, row: ("POST", f"contradictions/{row.pk}/scan", {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: ("POST", f"contradictions/{row.pk}/reopen", {}),
 }
 CONTRADICTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
-    Act.CONTRADICTION_DISMISS: lambda _, row: (decision_of(row, "dismiss"), {"dismissal": WHY}),
-    Act.CONTRADICTION_LOOK: lambda _, row: (decision_of(row, "look"), {}),
+    Act.CONTRADICTION_DISMISS: lambda _, row: (decision_of(row, "dismiss"), {"dismissal_reason": WHY}),
+    Act.CONTRADICTION_SCAN: lambda _, row: (decision_of(row, "look"), {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: (decision_of(row, "reopen"), {}),
 }
 CONTRADICTING_TASKS: Mapping[Act, Callable[[Any, Any], None]] = {

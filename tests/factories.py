@@ -197,7 +197,7 @@ def make_switch(world: World) -> KillSwitch:
 
 def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:
     """A block of the agent's memory, made by the operator."""
-    given = {"label": label, "body": "We ship to the EU only.", "pinned": True}
+    given = {"label": label, "body": "We ship to the EU only.", "is_pinned": True}
     return create_block(world.agent.pk, actor=world.operator, values=given | values)
 
 

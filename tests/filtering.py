@@ -5,7 +5,7 @@ from apps.review.filters.models import SavedFilter
 from apps.review.filters.saving import save_filter
 from tests.factories import World
 
-HIGH = "tier__exact=high"
+HIGH = "risk__exact=high"
 
 
 def make_filter(

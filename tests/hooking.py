@@ -50,7 +50,9 @@ def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
             event="resolved",
             subject_id=conversation.pk,
         )
-        Delivery.objects.filter(pk=told.pk).update(status="dead", tries=12, next_attempt_at=Now(), failure="timeout")
+        Delivery.objects.filter(pk=told.pk).update(
+            status="dead", attempts=12, next_attempt_at=Now(), failure_code="timeout"
+        )
     return webhook
 
 

@@ -14,7 +14,7 @@ from tests.factories import World, make_conversation
 
 
 def let_reflect(world: World) -> None:
-    amend_agent(world.agent, actor=world.admin, reflects=True)
+    amend_agent(world.agent, actor=world.admin, has_reflection=True)
 
 
 def make_day(world: World, conversations: int = 2, **given: bool) -> list[Conversation]:

@@ -24,7 +24,7 @@ INSTEAD = "Your refund is paid within fourteen days."
 def make_reply(world: World, text: str = SAID, conversation: Conversation | None = None) -> Message:
     """What the agent said to a customer, let through by a person."""
     draft = make_waiting_draft(world, conversation or make_event(world, ASKED).conversation, text)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     with acting(world.operator):
         return Message.objects.select_related("conversation").get(turn_id=draft.turn_id)
 
@@ -56,32 +56,32 @@ def make_report(world: World) -> Report:
 def report_in(world: World, state: str) -> Report:
     """One in this state."""
     report = make_report(world)
-    if state == Report.Status.SETTLED:
+    if state == Report.Status.RESOLVED:
         return settle_report(report, actor=world.operator, outcome=Report.Outcome.SKILL)
     return withdraw_report(report, actor=world.operator) if state == Report.Status.WITHDRAWN else report
 
 
 REPORTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.REPORT_MAKE: make_reply,
+    Act.REPORT_CREATE: make_reply,
     Act.REPORT_WITHDRAW: make_report,
-    Act.REPORT_SETTLE: make_report,
+    Act.REPORT_RESOLVE: make_report,
 }
 # Each with the scene, the row and, for actions, the actor.
 REPORTING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
-    Act.REPORT_MAKE: lambda _, row, actor: report_reply(row.pk, actor=actor, reason_code="wrong_tone"),
+    Act.REPORT_CREATE: lambda _, row, actor: report_reply(row.pk, actor=actor, reason_code="wrong_tone"),
     Act.REPORT_WITHDRAW: lambda _, row, actor: withdraw_report(row, actor=actor),
-    Act.REPORT_SETTLE: lambda _, row, actor: settle_report(row, actor=actor, outcome="skill", settlement="Corrected."),
+    Act.REPORT_RESOLVE: lambda _, row, actor: settle_report(row, actor=actor, outcome="skill", resolution="Corrected."),
 }
 REPORTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
-    Act.REPORT_MAKE: lambda _, row: ("POST", "reports", {"message_id": row.pk, "reason_code": "wrong_tone"}),
+    Act.REPORT_CREATE: lambda _, row: ("POST", "reports", {"message_id": row.pk, "reason_code": "wrong_tone"}),
     Act.REPORT_WITHDRAW: lambda _, row: ("POST", f"reports/{row.pk}/withdraw", {}),
-    Act.REPORT_SETTLE: lambda _, row: ("POST", f"reports/{row.pk}/settle", {"outcome": "skill"}),
+    Act.REPORT_RESOLVE: lambda _, row: ("POST", f"reports/{row.pk}/resolve", {"outcome": "skill"}),
 }
 REPORTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
-    Act.REPORT_MAKE: lambda _, row: (
+    Act.REPORT_CREATE: lambda _, row: (
         decision_of(row.conversation, "report"),
         {"read_at": row.conversation.version, "message_id": row.pk, "reason_code": "wrong_tone"},
     ),
     Act.REPORT_WITHDRAW: lambda _, row: (decision_of(row, "withdraw"), {"read_at": row.version}),
-    Act.REPORT_SETTLE: lambda _, row: (decision_of(row, "settle"), {"read_at": row.version, "outcome": "skill"}),
+    Act.REPORT_RESOLVE: lambda _, row: (decision_of(row, "settle"), {"read_at": row.version, "outcome": "skill"}),
 }

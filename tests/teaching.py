@@ -63,7 +63,7 @@ def make_edited_draft(
 ) -> Draft:
     """The same, sent in an operator's words."""
     draft = make_asked_draft(world, asked, text, off_the_record=off_the_record, **given)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text=sent)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
     return draft
 
 
@@ -146,7 +146,7 @@ def find(agent_id: int, actor: Actor) -> EditCluster:
     """As a worker puts one before people."""
     words = f"parcel {next(_numbers)}"
     cluster = Cluster(f"added||{words}", Change.ADDED, "", words, ())
-    return find_cluster(agent_id, actor=actor, cluster=cluster, habit="added:")
+    return find_cluster(agent_id, actor=actor, cluster=cluster, category="added:")
 
 
 def make_shown(world: World) -> EditCluster:
@@ -193,7 +193,7 @@ TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.EDIT_CLUSTER_PROPOSE: make_cluster,
     Act.EDIT_CLUSTER_DISMISS: make_cluster,
     Act.EDIT_CLUSTER_REOPEN: lambda world: make_cluster(world, "dismissed"),
-    Act.EXAMPLE_KEEP: make_lesson,
+    Act.EXAMPLE_ADD: make_lesson,
     Act.EXAMPLE_RETIRE: make_example,
 }
 # Each with the scene, the row and, for actions, the actor.
@@ -210,7 +210,7 @@ TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
     Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
     Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
-    Act.EXAMPLE_KEEP: lambda _, lesson, actor: keep_as_example(lesson, actor=actor, words={}),
+    Act.EXAMPLE_ADD: lambda _, lesson, actor: keep_as_example(lesson, actor=actor, words={}),
     Act.EXAMPLE_RETIRE: lambda _, row, actor: retire_example(row, actor=actor),
 }
 BY_PEOPLE: Mapping[Act, tuple[str, dict[str, object]]] = {
@@ -246,12 +246,12 @@ def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tupl
 TEACHING_REQUESTS = {
     **{act: _posting("learning-versions", verb, body) for act, (verb, body) in BY_PEOPLE.items()},
     **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
-    Act.EXAMPLE_KEEP: lambda _, lesson: ("POST", "examples", {"lesson_id": lesson.pk}),
+    Act.EXAMPLE_ADD: lambda _, lesson: ("POST", "examples", {"lesson_id": lesson.pk}),
     Act.EXAMPLE_RETIRE: _posting("examples", "retire", {}),
 }
 TEACHING_FORMS = {
     **{act: _pressing(verb, said) for act, (verb, said) in BY_PEOPLE.items()},
     **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
-    Act.EXAMPLE_KEEP: _pressing("keep", {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}),
+    Act.EXAMPLE_ADD: _pressing("keep", {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}),
     Act.EXAMPLE_RETIRE: _pressing("retire", {}),
 }

@@ -32,5 +32,5 @@ def asked_server(reaching: World, served: Served) -> ToolServer:
     """The real server, named and asked what it offers."""
     made = make_tool_server(reaching, served.url, timeout_seconds=2, max_result_bytes=500)
     # Its two seconds are for tests of what is slow; a busy machine may need them more than once.
-    assert any(refresh_server(made.pk, actor=reaching.operator).answers for _ in range(5))
+    assert any(refresh_server(made.pk, actor=reaching.operator).has_answered for _ in range(5))
     return made

@@ -114,7 +114,7 @@ def call_in(world: World, state: str) -> ToolApproval:
     row = make_approved_call(world)
     if state == ToolApproval.Status.REFUSED:
         return refuse_call(row, actor=world.operator, reason="No.")
-    if state == ToolApproval.Status.MADE:
+    if state == ToolApproval.Status.CONSUMED:
         return spend_approval(row, actor=world.system)
     return row
 
@@ -125,10 +125,10 @@ TOOLING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TOOL_SERVER_REFRESH: lambda world: make_tool_server(world, "https://tools.invalid/mcp", timeout_seconds=1),
     Act.AGENT_TOOL_ALLOW: make_server_tool,
     Act.AGENT_TOOL_AMEND: make_agent_tool,
-    Act.TOOL_APPROVAL_ASK: make_conversation,
+    Act.TOOL_APPROVAL_REQUEST: make_conversation,
     Act.TOOL_APPROVAL_APPROVE: make_waiting_call,
     Act.TOOL_APPROVAL_REFUSE: make_waiting_call,
-    Act.TOOL_APPROVAL_SPEND: make_approved_call,
+    Act.TOOL_APPROVAL_CONSUME: make_approved_call,
     Act.AGENT_TOOL_WITHDRAW: make_agent_tool,
 }
 
@@ -148,19 +148,19 @@ TOOLING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     ),
     Act.TOOL_SERVER_REFRESH: lambda _, row, actor: refuse_refresh(row.pk, actor=actor),
     Act.AGENT_TOOL_ALLOW: _allow,
-    Act.TOOL_APPROVAL_ASK: lambda _, row, actor: ask_approval(
+    Act.TOOL_APPROVAL_REQUEST: lambda _, row, actor: ask_approval(
         row.pk, ("a__b", "0" * 64), {}, actor=actor, agent_id=row.agent_id, turn_id=1
     ),
     Act.TOOL_APPROVAL_APPROVE: lambda _, row, actor: approve_call(row, actor=actor),
     Act.TOOL_APPROVAL_REFUSE: lambda _, row, actor: refuse_call(row, actor=actor, reason="No."),
-    Act.TOOL_APPROVAL_SPEND: lambda _, row, actor: spend_approval(row, actor=actor),
+    Act.TOOL_APPROVAL_CONSUME: lambda _, row, actor: spend_approval(row, actor=actor),
     Act.AGENT_TOOL_AMEND: lambda _, row, actor: amend_agent_tool(row, actor=actor, needs_approval=False),
     Act.AGENT_TOOL_WITHDRAW: lambda _, row, actor: withdraw_tool(row, actor=actor),
 }
 
 
 def _sent(scene: Any, tool: Any) -> dict[str, object]:
-    return {"agent_key": scene.world.agent.key, "tool": tool.called, "read_sha256": tool.sha256}
+    return {"agent_key": scene.world.agent.key, "tool": tool.qualified_name, "read_sha256": tool.sha256}
 
 
 TOOLING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {

@@ -42,7 +42,7 @@ class AgentRow(Shown[Agent]):
             "fallback_model",
             "endpoint_id",
             "contract",
-            "learns",
+            "has_learning",
             "session_idle_seconds",
             "max_session_age_seconds",
             "flavour",
@@ -57,10 +57,10 @@ class AgentRow(Shown[Agent]):
             "may_show_tables_and_charts",
             "may_edit_memory",
             "may_edit_skills",
-            "reflects",
+            "has_reflection",
             "has_notebook",
             "has_examples",
-            "distils",
+            "is_memory_distilled",
             "is_short_tier_distilled",
             "is_mid_tier_distilled",
             "is_long_tier_distilled",
@@ -82,7 +82,7 @@ class NewAgent(Body):
 
     agent_key = Text(help_text="Lower-case letters, digits and hyphens; it stays.")
     title = Text()
-    learns = YesNo(required=False)
+    has_learning = YesNo(required=False)
 
 
 class AgentChange(Body):
@@ -97,7 +97,7 @@ class AgentChange(Body):
     fallback_model = Text(required=False)
     endpoint = Number(required=False, allow_null=True, help_text="Null: the installation's endpoint.")
     contract = Text(required=False, help_text="Empty: the contract that ships with the product.")
-    learns = YesNo(required=False)
+    has_learning = YesNo(required=False)
     session_idle_seconds = Number(required=False, allow_null=True)
     max_session_age_seconds = Number(required=False, allow_null=True)
     flavour = Text(required=False, help_text="`domain` or `assistant`.")
@@ -112,10 +112,10 @@ class AgentChange(Body):
     may_show_tables_and_charts = YesNo(required=False)
     may_edit_memory = YesNo(required=False)
     may_edit_skills = YesNo(required=False)
-    reflects = YesNo(required=False)
+    has_reflection = YesNo(required=False)
     has_notebook = YesNo(required=False)
     has_examples = YesNo(required=False)
-    distils = YesNo(required=False)
+    is_memory_distilled = YesNo(required=False)
     is_short_tier_distilled = YesNo(required=False)
     is_mid_tier_distilled = YesNo(required=False)
     is_long_tier_distilled = YesNo(required=False)
@@ -152,7 +152,7 @@ class AgentView(Versioned[Agent]):
         authorize(self.actor, Act.AGENT_CREATE, self.actor.tenant_id)
         sent = NewAgent.read(request, self.actor)
         with as_sent(key="agent_key"):
-            agent = create_agent(sent.values["agent_key"], actor=self.actor, **sent.only("title", "learns"))
+            agent = create_agent(sent.values["agent_key"], actor=self.actor, **sent.only("title", "has_learning"))
         return self.answer(agent.pk, sent.ignored, 201)
 
     @extend_schema(request=AgentChange, responses=AgentRow)

@@ -42,7 +42,7 @@ class HunkRow(serializers.Serializer[Any]):
     removed = serializers.SerializerMethodField()
     added = serializers.SerializerMethodField()
     causes = CauseRow(many=True)
-    otherwise = serializers.SerializerMethodField(help_text="A sentence where no act explains it, else empty.")
+    explanation = serializers.SerializerMethodField(help_text="A sentence where no act explains it, else empty.")
 
     def get_removed(self, explained: Any) -> list[str]:
         """Lines of the first that the second lacks."""
@@ -54,9 +54,9 @@ class HunkRow(serializers.Serializer[Any]):
         hunk: Hunk = explained.hunk
         return [line.text for line in hunk.added]
 
-    def get_otherwise(self, explained: Any) -> str:
+    def get_explanation(self, explained: Any) -> str:
         """As the console says it."""
-        return "" if explained.causes else str(explained.otherwise)
+        return "" if explained.causes else str(explained.explanation)
 
 
 class OrderRow(serializers.Serializer[Any]):
@@ -91,12 +91,12 @@ class ApartRow(serializers.Serializer[Apart]):
     """Two frozen prompts, tools included."""
 
     is_same = serializers.BooleanField(help_text="Byte for byte.")
-    unlike = serializers.ListField(
+    other_differences = serializers.ListField(
         child=serializers.CharField(), help_text="What makes them differ without any act, such as another customer."
     )
     reordered = OrderRow(allow_null=True)
     hunks = HunkRow(many=True)
-    handovers = HandoverRow(many=True)
+    owner_changes = HandoverRow(many=True)
 
 
 class ApartView(ActorView):

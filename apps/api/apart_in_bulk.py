@@ -13,13 +13,13 @@ from apps.skills.models import Skill
 _VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT}
 
 
-def refuse_in_bulk(noun: str, do: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
+def refuse_in_bulk(noun: str, action: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
     """Refuse an item that the inbox would not decide together with others either."""
-    if noun == "proposals" and do in _VERBS:
+    if noun == "proposals" and action in _VERBS:
         proposal = Proposal.objects.visible_to(actor).filter(pk=row_id or 0).first()
         if proposal is None:
             raise NotVisible("There is no such proposal.")
-        refuse_apart(proposal, _VERBS[do], target_of(proposal, actor), actor)
+        refuse_apart(proposal, _VERBS[action], target_of(proposal, actor), actor)
     approved = Skill.Status.APPROVED
     if noun == "skills" and approved in (body.get("to"), body.get("status")):
         raise NotPermitted("A skill is approved by itself, or with others by its proposal, in `proposals/bulk/`.")

@@ -23,7 +23,7 @@ from apps.memory.models import MemoryBlock
 from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_by
 
-VALUES = ("label", "body", "read_only", "pinned")
+VALUES = ("label", "body", "is_read_only", "is_pinned")
 
 
 class BlockRow(Shown[MemoryBlock]):
@@ -49,8 +49,8 @@ class NewBlock(Body):
     agent_key = Text(required=False)
     label = Text()  # type: ignore[assignment]  # REST framework takes it off the class
     body = Text(required=False)
-    read_only = YesNo(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
-    pinned = YesNo(required=False)
+    is_read_only = YesNo(required=False)
+    is_pinned = YesNo(required=False)
 
 
 class BlockChange(Body):
@@ -65,8 +65,8 @@ class BlockChange(Body):
 
     label = Text(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
     body = Text(required=False)
-    read_only = YesNo(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
-    pinned = YesNo(required=False)
+    is_read_only = YesNo(required=False)
+    is_pinned = YesNo(required=False)
     version = Number(required=False)
 
 
@@ -74,8 +74,8 @@ class BlockFilters(AgentFilters):
     """By agent and label."""
 
     label = CharFilter()
-    pinned = BooleanFilter()
-    read_only = BooleanFilter()
+    is_pinned = BooleanFilter()
+    is_read_only = BooleanFilter()
     search = SearchFilter("agent__key", "label", "body")
 
 
@@ -88,11 +88,11 @@ class BlockView(Versioned[MemoryBlock]):
             Act.BLOCK_WRITE,
             Act.BLOCK_AMEND,
         ),
-        "date-line": (Act.BLOCK_DATE,),
+        "set-line-dates": (Act.BLOCK_SET_LINE_DATES,),
         "approve": (Act.BLOCK_APPROVE,),
     }
     queryset = MemoryBlock.objects.none()
-    in_bulk = ("create", "update", "date-line")
+    in_bulk = ("create", "update", "set-line-dates")
     serializer_class = BlockRow
     filterset_class = BlockFilters
 

@@ -35,7 +35,7 @@ class ChangeRow(Shown[ChangeRecord]):
             "evidence",
             "taint",
             "text_sha256",
-            "at",
+            "created_at",
             "position",
             "link_sha256",
         )
@@ -50,7 +50,18 @@ class RefusalRow(Shown[Refusal]):
 
     class Meta:
         model = Refusal
-        fields = ("id", "act", "code", "sentence", "subject_type", "subject_id", *WHO, "at", "position", "link_sha256")
+        fields = (
+            "id",
+            "act",
+            "code",
+            "detail",
+            "subject_type",
+            "subject_id",
+            *WHO,
+            "created_at",
+            "position",
+            "link_sha256",
+        )
         read_only_fields = fields
 
 
@@ -75,7 +86,7 @@ class RefusalFilters(EntryFilters):
     """By code, too."""
 
     code = CharFilter(help_text="Such as not_permitted.")
-    search = SearchFilter("actor_label", "sentence")
+    search = SearchFilter("actor_label", "detail")
 
 
 class ChangeView(Rows[ChangeRecord]):

@@ -34,7 +34,7 @@ _REQUESTS: Final[Mapping[str, str]] = {"create": "POST", "update": "PATCH", "del
 class Item(serializers.Serializer[Any]):
     """One write: what to do, to which row, with which body."""
 
-    do = serializers.CharField(help_text="`create`, `update`, `delete`, or an action of the noun such as `finish`.")
+    action = serializers.CharField(help_text="`create`, `update`, `delete`, or an action of the noun such as `finish`.")
     id = Number(required=False, help_text="Of the row; `create` has none.")
     body = serializers.DictField(required=False, help_text="As the request by itself takes it.")
     if_match = serializers.CharField(required=False, help_text=f"As the header {MATCH} of the request by itself.")
@@ -70,7 +70,7 @@ class Wanted:
     """One item as it is asked for."""
 
     position: int
-    do: str
+    action: str
     row_id: int | None
     body: Mapping[str, Any]
     if_match: str | None
@@ -101,7 +101,7 @@ class BulkView(ActorView):
     def _done(self, item: Wanted) -> dict[str, Any]:
         try:
             with acting(self.actor):
-                refuse_in_bulk(self.prefix, item.do, item.row_id, item.body, self.actor)
+                refuse_in_bulk(self.prefix, item.action, item.row_id, item.body, self.actor)
         except GovernanceError as refusal:
             refused = problem_response(refusal, {"request": self.request, "view": self})
             if refused is None:
@@ -111,7 +111,9 @@ class BulkView(ActorView):
 
     def _asked(self, item: Wanted) -> Asked:
         where = self.prefix if item.row_id is None else f"{self.prefix}/{item.row_id}"
-        method, address = (_REQUESTS[item.do], where) if item.do in _REQUESTS else ("POST", f"{where}/{item.do}")
+        method, address = (
+            (_REQUESTS[item.action], where) if item.action in _REQUESTS else ("POST", f"{where}/{item.action}")
+        )
         headers = {} if item.if_match is None else {MATCH: item.if_match}
         if key := self.request.headers.get(KEY_HEADER):
             headers[KEY_HEADER] = sha256(f"{key} {item.position}".encode()).hexdigest()
@@ -123,9 +125,9 @@ class BulkView(ActorView):
 
 
 def _wanted(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> Wanted:
-    said, row_id = item["do"], item.get("id")
+    said, row_id = item["action"], item.get("id")
     if said not in offered:
-        raise ValidationError({f"items.{position}.do": [f"Do one of these in bulk: {', '.join(offered)}."]})
+        raise ValidationError({f"items.{position}.action": [f"Do one of these in bulk: {', '.join(offered)}."]})
     if (said == "create") is not (row_id is None):
         raise ValidationError({f"items.{position}.id": ["Name the row by its id; `create` alone has none."]})
     return Wanted(position, said, row_id, item.get("body", {}), item.get("if_match"))

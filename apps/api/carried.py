@@ -39,8 +39,10 @@ class CarriedRow(serializers.Serializer[WhoWasTold]):
     sessions_30_days = serializers.IntegerField(source="lately", help_text=f"At most {COUNTED} are counted.")
     conversations_30_days = serializers.IntegerField(source="lately_conversations")
     versions = serializers.ListField(child=serializers.IntegerField(), help_text="All versions that prompts carried.")
-    is_more = serializers.BooleanField(help_text="There are more than were counted.")
-    is_cut = serializers.BooleanField(help_text="Of very many different prompts only the latest were looked through.")
+    has_more = serializers.BooleanField(help_text="There are more than were counted.")
+    is_truncated = serializers.BooleanField(
+        help_text="Of very many different prompts only the latest were looked through."
+    )
 
 
 class CarriedView(ActorView):

@@ -27,32 +27,33 @@ class CheckpointRow(Shown[Checkpoint]):
 
     class Meta:
         model = Checkpoint
-        fields = ("id", "name", "agent_key", "moment", "why", "created_by", *STAMPS, "ignored_fields")
+        fields = ("id", "name", "agent_key", "moment", "reason", "created_by", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 
 class NewCheckpoint(Body):
     """What to find the moment by."""
 
-    acts = (Act.CHECKPOINT_MAKE,)
+    acts = (Act.CHECKPOINT_CREATE,)
+    about = frozenset[str]()
     shown = frozenset(CheckpointRow.Meta.fields)
 
     name = Text()
     agent_key = Text(required=False, allow_null=True, help_text="Left out or null: the whole tenant.")
     moment = DateTimeField(required=False, help_text="Of the past; left out, the present one.")
-    why = Text(required=False)
+    reason = Text(required=False)
 
 
 class CheckpointFilters(AgentFilters):
     """By agent and words."""
 
-    search = SearchFilter("name", "why")
+    search = SearchFilter("name", "reason")
 
 
 class CheckpointView(Rows[Checkpoint]):
     """Checkpoints of the tenant; `restore/` below one leads back to it."""
 
-    acts: ClassVar = {"create": (Act.CHECKPOINT_MAKE,)}
+    acts: ClassVar = {"create": (Act.CHECKPOINT_CREATE,)}
     queryset = Checkpoint.objects.none()
     serializer_class = CheckpointRow
     filterset_class = CheckpointFilters
@@ -65,13 +66,13 @@ class CheckpointView(Rows[Checkpoint]):
     @extend_schema(request=NewCheckpoint, responses={201: CheckpointRow})
     def create(self, request: Request) -> Response:
         """Give the present moment a name, or one of the past."""
-        authorize(self.actor, Act.CHECKPOINT_MAKE, self.actor.tenant_id, agent_id=ANYWHERE)
+        authorize(self.actor, Act.CHECKPOINT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewCheckpoint.read(request, self.actor)
         named = sent.values.get("agent_key")
         checkpoint = make_checkpoint(
             sent.values["name"],
             actor=self.actor,
             agent_id=None if named is None else agent_id_named(named, self.actor),
-            **sent.only("moment", "why"),
+            **sent.only("moment", "reason"),
         )
         return self.answer(checkpoint.pk, sent.ignored, 201)

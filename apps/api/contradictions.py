@@ -32,9 +32,9 @@ class ContradictionRow(Shown[Contradiction]):
     class Meta:
         model = Contradiction
         fields = (
-            *("id", "agent_key", "kind", "words", "first_type", "first_id", "first_location", "first_text"),
+            *("id", "agent_key", "kind", "conflicting_words", "first_type", "first_id", "first_location", "first_text"),
             *("second_type", "second_id", "second_location", "second_text", "status", "last_seen_at"),
-            *("dismissal", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+            *("dismissal_reason", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
 
@@ -44,7 +44,7 @@ class DismissedBecause(Body):
 
     bare = True
 
-    dismissal = Text()
+    dismissal_reason = Text()
     version = Number(required=False, help_text=READ)
 
 
@@ -62,10 +62,10 @@ class ContradictionView(Rows[Contradiction]):
     acts: ClassVar = {
         "dismiss": (Act.CONTRADICTION_DISMISS,),
         "reopen": (Act.CONTRADICTION_REOPEN,),
-        "look": (Act.CONTRADICTION_LOOK,),
+        "scan": (Act.CONTRADICTION_SCAN,),
     }
     queryset = Contradiction.objects.none()
-    in_bulk = ("dismiss", "reopen", "look")
+    in_bulk = ("dismiss", "reopen", "scan")
     serializer_class = ContradictionRow
     filterset_class = ContradictionFilters
     for_people = True
@@ -81,7 +81,9 @@ class ContradictionView(Rows[Contradiction]):
         del pk
         row = self.get_object()
         sent = DismissedBecause.read(request, self.actor)
-        dismiss_contradiction(row, actor=self.actor, dismissal=sent.values["dismissal"], read_at=sent.read_at)
+        dismiss_contradiction(
+            row, actor=self.actor, dismissal_reason=sent.values["dismissal_reason"], read_at=sent.read_at
+        )
         return self.answer(row.pk, sent.ignored)
 
     reopen = deciding(
@@ -90,7 +92,7 @@ class ContradictionView(Rows[Contradiction]):
 
     @extend_schema(request=None, responses=ContradictionRow)
     @action(detail=True, methods=["post"])
-    def look(self, request: Request, pk: str) -> Response:
+    def scan(self, request: Request, pk: str) -> Response:
         """Have the agent's lines looked at within a minute; read the row again then."""
         del request, pk
         row = self.get_object()

@@ -16,14 +16,14 @@ class ShareRow(Serializer[Share]):
     """Of the conversations that ended in 90 days, how many ended badly."""
 
     ended = IntegerField()
-    badly = IntegerField(help_text="Unsolved, abandoned, handed over, or begun again within seven days.")
+    ended_badly = IntegerField(help_text="Unsolved, abandoned, handed over, or begun again within seven days.")
 
 
 class SuggestionRow(Serializer[Suggestion]):
     """Why the skill may be retired."""
 
     cause = CharField(help_text="`unused`, `worse` or `superseded`.")
-    sentence = CharField()
+    detail = CharField()
 
 
 class NewerRow(Serializer[Newer]):
@@ -32,7 +32,7 @@ class NewerRow(Serializer[Newer]):
     skill_id = IntegerField()
     title = CharField()
     approved_at = DateTimeField()
-    why = CharField(help_text="What in both is alike.")
+    reason = CharField(help_text="What in both is alike.")
 
 
 class CuratedRow(Serializer[Curated]):
@@ -48,8 +48,8 @@ class CuratedRow(Serializer[Curated]):
         source="figures.conversations_since",
         help_text="Of its agent, since it was last used or approved; at most 1,000.",
     )
-    with_it = ShareRow(source="figures.with_it")
-    without_it = ShareRow(source="figures.without_it")
+    with_skill = ShareRow(source="figures.with_skill")
+    without_skill = ShareRow(source="figures.without_skill")
     newer = NewerRow(source="figures.newer", allow_null=True)
 
 

@@ -29,7 +29,7 @@ class ProposalMove(Body):
 
     to = ChoiceField([state.value for state in REACHED])
     content = DictField(required=False, help_text="For applied: the words as the reviewer changed them.")
-    seen_sha256 = Text(
+    reviewed_sha256 = Text(
         required=False, help_text="For applied: the `content_sha256` that was read, beside or instead of `version`."
     )
     identity = Text(required=False)
@@ -58,7 +58,7 @@ class NewProposal(Body):
 class YesBody(Body):
     """A yes to exactly the bytes that were read."""
 
-    seen_sha256 = Text(help_text="The `content_sha256` that was read.")
+    reviewed_sha256 = Text(help_text="The `content_sha256` that was read.")
     content = DictField(required=False, help_text="The words as the reviewer changed them; left out, they stay.")
     confirm_findings = YesNo(required=False, help_text="True, with a reason: what the scanner points at may stand.")
     target_version = Number(required=False, help_text="The target's version that stood beside the proposal.")
@@ -79,7 +79,7 @@ class Rejection(Body):
 class Asked(Body):
     """What the agent should say otherwise."""
 
-    words = Text()
+    revision_request = Text()
     version = Number(required=False, help_text=READ)
 
 
@@ -100,7 +100,7 @@ def yes_of(sent: Sent) -> Yes:
     """The body as a reviewer's yes."""
     values = sent.values
     return Yes(
-        values["seen_sha256"],
+        values["reviewed_sha256"],
         values.get("content"),
         values.get("confirm_findings", False),
         values.get("reason", ""),
@@ -137,7 +137,7 @@ def _open_again(proposal: Proposal, sent: Sent, reason: str, actor: Actor) -> No
 
 
 def _yes(proposal: Proposal, sent: Sent) -> Yes:
-    seen = sent.values.get("seen_sha256")
+    seen = sent.values.get("reviewed_sha256")
     if sent.read_at is None and seen is None:
         raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
     sections = sent.only(*SECTIONS)

@@ -35,7 +35,7 @@ class DraftRow(Shown[Draft]):
     conversation_id = serializers.IntegerField(read_only=True)
     message_id = serializers.IntegerField(read_only=True, allow_null=True)
     facts = FactShown(many=True, read_only=True)
-    text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `seen_sha256` with a yes.")
+    text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `reviewed_sha256` with a yes.")
 
     class Meta:
         model = Draft
@@ -64,7 +64,7 @@ class DraftRow(Shown[Draft]):
 class Sending(Body):
     """A yes to exactly the words that were read."""
 
-    seen_sha256 = Text(help_text="The `text_sha256` that was read.")
+    reviewed_sha256 = Text(help_text="The `text_sha256` that was read.")
     version = Number(required=False, help_text=READ)
 
 
@@ -117,7 +117,7 @@ class DraftView(Rows[Draft]):
         del pk
         draft = self.get_object()
         sent = Sending.read(request, self.actor)
-        send_out(draft, actor=self.actor, seen_sha256=sent.values["seen_sha256"], read_at=sent.read_at)
+        send_out(draft, actor=self.actor, reviewed_sha256=sent.values["reviewed_sha256"], read_at=sent.read_at)
         return self.answer(draft.pk, sent.ignored)
 
     @extend_schema(request=SendingEdited, responses=DraftRow)
@@ -127,8 +127,8 @@ class DraftView(Rows[Draft]):
         del pk
         draft = self.get_object()
         sent = SendingEdited.read(request, self.actor)
-        seen, text = sent.values["seen_sha256"], sent.values["sent_text"]
-        send_out(draft, actor=self.actor, seen_sha256=seen, text=text, read_at=sent.read_at)
+        seen, text = sent.values["reviewed_sha256"], sent.values["sent_text"]
+        send_out(draft, actor=self.actor, reviewed_sha256=seen, text=text, read_at=sent.read_at)
         return self.answer(draft.pk, sent.ignored)
 
     @extend_schema(request=Discarding, responses=DraftRow)

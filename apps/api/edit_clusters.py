@@ -20,8 +20,19 @@ from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.learning.lessons.models import EditCluster, EditClusterCase
 
 LINE = (
-    *("id", "agent_key", "sentence", "rule", "habit", "removed", "added", "support", "first_seen_at", "last_seen_at"),
-    *("status", "reason", "proposal_id", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+    *(
+        "id",
+        "agent_key",
+        "description",
+        "rule",
+        "category",
+        "removed_text",
+        "added_text",
+        "support",
+        "first_seen_at",
+        "last_seen_at",
+    ),
+    *("status", "dismissal_reason", "proposal_id", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
 )
 
 
@@ -42,7 +53,7 @@ class EditClusterLine(Shown[EditCluster]):
     """A cluster in a list; what identified somebody is masked."""
 
     agent_key = agent_key()
-    sentence = serializers.CharField(read_only=True, help_text="What people do, in words of the house.")
+    description = serializers.CharField(source="sentence", read_only=True, help_text="What people do, in one sentence.")
     rule = serializers.CharField(read_only=True, help_text="What is proposed unless a person writes another rule.")
     support = serializers.IntegerField(read_only=True, help_text="How many drafts show it.")
     first_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
@@ -58,10 +69,10 @@ class EditClusterLine(Shown[EditCluster]):
 class EditClusterRow(EditClusterLine):
     """A cluster with the latest fifty drafts that show it."""
 
-    members = EditMemberRow(many=True, read_only=True, source="latest_members")
+    drafts = EditMemberRow(many=True, read_only=True, source="latest_members")
 
     class Meta(EditClusterLine.Meta):
-        fields = (*LINE, "members")
+        fields = (*LINE, "drafts")
         read_only_fields = fields
 
 

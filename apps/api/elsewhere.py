@@ -99,8 +99,12 @@ class FramedShown(serializers.Serializer[Any]):
     """The user turn's sections; all of them stand in the last of `messages` already."""
 
     date_line = serializers.CharField(allow_blank=True)
-    mode_line = serializers.CharField(allow_blank=True, help_text="Off the record, what the agent is told of it.")
-    delivery = serializers.CharField(allow_blank=True, help_text="What becomes of the reply, in words for the model.")
+    off_the_record_line = serializers.CharField(
+        allow_blank=True, help_text="Off the record, what the agent is told of it."
+    )
+    delivery_directive = serializers.CharField(
+        allow_blank=True, help_text="What becomes of the reply, in words for the model."
+    )
     learning = serializers.ListField(child=serializers.CharField(), help_text="The bullets of the learning version.")
     corrections = serializers.ListField(child=serializers.DictField(), help_text="Drafts that people corrected.")
     text = serializers.CharField(help_text="The whole of it, customers' words fenced as data.")
@@ -111,13 +115,15 @@ class TurnHandedOut(serializers.Serializer[Any]):
 
     id = serializers.IntegerField()
     event_ids = serializers.ListField(child=serializers.IntegerField(), help_text="What it answers.")
-    report_by = serializers.DateTimeField(help_text="Afterwards it is over, and a person is asked.")
+    report_due_at = serializers.DateTimeField(help_text="Afterwards it is over, and a person is asked.")
     learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
-    most_steps = serializers.IntegerField(help_text="How often the model may be asked.")
+    max_steps = serializers.IntegerField(help_text="How often the model may be asked.")
     turn_budget_micro_usd = serializers.IntegerField(allow_null=True)
     day_left_micro_usd = serializers.IntegerField(allow_null=True, help_text="Of the tenant's budget of the day.")
-    more_wait = serializers.IntegerField(help_text="Messages that arrived since; the next turn answers them.")
-    framed = FramedShown()
+    waiting_message_count = serializers.IntegerField(
+        help_text="Messages that arrived since; the next turn answers them."
+    )
+    user_turn = FramedShown()
 
 
 class SessionHandedOut(serializers.Serializer[Any]):
@@ -157,11 +163,13 @@ class TurnReported(serializers.Serializer[Reported]):
     status = serializers.ChoiceField(Turn.Status.choices, source="turn.status")
     outcome = serializers.ChoiceField(Turn.Outcome.choices, source="turn.outcome")
     may_send = serializers.BooleanField(help_text="True only where the reply is the customer's to read.")
-    what_to_do = serializers.CharField()
+    instruction = serializers.CharField()
     message_id = serializers.IntegerField(source="turn.reply_id", allow_null=True)
     draft_id = serializers.IntegerField(allow_null=True, help_text="The draft that a person decides on.")
     cost_micro_usd = serializers.IntegerField(allow_null=True, help_text="By our prices; null where none is known.")
-    more_waits = serializers.BooleanField(help_text="True: open the session again, more was written meanwhile.")
+    has_waiting_messages = serializers.BooleanField(
+        help_text="True: open the session again, more was written meanwhile."
+    )
     failure = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.CharField())
@@ -226,12 +234,12 @@ def shown(out: HandedOut, *, calls: str, report: str) -> dict[str, Any]:
         "turn": {
             "id": turn.pk,
             "event_ids": [event.pk for event in out.events],
-            "report_by": turn.deadline_at,
+            "report_due_at": turn.deadline_at,
             "learning_version_id": turn.learning_version_id,
-            "most_steps": out.most_steps,
+            "max_steps": out.max_steps,
             "turn_budget_micro_usd": out.money.turn_budget,
             "day_left_micro_usd": out.money.day_left,
-            "more_wait": out.more_wait,
-            "framed": told,
+            "waiting_message_count": out.waiting_message_count,
+            "user_turn": told,
         },
     }

@@ -76,8 +76,8 @@ class Trial(Body):
 class TriedRow(Serializer[Tried]):
     """What came back."""
 
-    answers = BooleanField()
-    sentence = CharField()
+    is_ok = BooleanField()
+    detail = CharField()
     code = CharField(help_text="Empty where a model answered; else a code of the model's errors.")
     model = CharField()
     milliseconds = IntegerField()

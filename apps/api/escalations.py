@@ -42,7 +42,7 @@ class EscalationRow(Shown[Escalation]):
             "opened_by",
             "status",
             "answer",
-            "dismissal",
+            "dismissal_reason",
             "decided_by",
             "decided_at",
             *STAMPS,
@@ -77,7 +77,7 @@ class Dismissing(Body):
 
     bare = True
 
-    dismissal = Text(required=False)
+    dismissal_reason = Text(required=False)
     version = Number(required=False, help_text=READ)
 
 
@@ -142,5 +142,5 @@ class EscalationView(Rows[Escalation]):
         del pk
         escalation = self.get_object()
         sent = Dismissing.read(request, self.actor)
-        dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal"))
+        dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))
         return self.answer(escalation.pk, sent.ignored)

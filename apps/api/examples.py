@@ -27,14 +27,14 @@ class ExampleRow(Shown[Example]):
 
     agent_key = agent_key()
     lesson_id = serializers.IntegerField(read_only=True, help_text="The lesson that it was kept of.")
-    masked = serializers.DictField(
+    masked_counts = serializers.DictField(
         child=serializers.IntegerField(), read_only=True, help_text="How often what of each kind was masked."
     )
 
     class Meta:
         model = Example
         fields = (
-            *("id", "agent_key", "lesson_id", "situation", "draft", "correction", "masked", "status"),
+            *("id", "agent_key", "lesson_id", "situation", "draft", "correction", "masked_counts", "status"),
             *("approved_by", "approved_at", *STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -43,7 +43,7 @@ class ExampleRow(Shown[Example]):
 class NewExample(Body):
     """The lesson to keep; its own words, unless others are sent."""
 
-    acts = (Act.EXAMPLE_KEEP,)
+    acts = (Act.EXAMPLE_ADD,)
     shown = frozenset(ExampleRow.Meta.fields)
 
     lesson_id = Number(help_text="A lesson of an edited draft.")
@@ -62,7 +62,7 @@ class ExampleFilters(AgentFilters):
 class ExampleView(Rows[Example]):
     """The bank of examples, by agent."""
 
-    acts: ClassVar = {"create": (Act.EXAMPLE_KEEP,), "retire": (Act.EXAMPLE_RETIRE,)}
+    acts: ClassVar = {"create": (Act.EXAMPLE_ADD,), "retire": (Act.EXAMPLE_RETIRE,)}
     queryset = Example.objects.none()
     serializer_class = ExampleRow
     filterset_class = ExampleFilters
@@ -75,7 +75,7 @@ class ExampleView(Rows[Example]):
     @extend_schema(request=NewExample, responses={201: ExampleRow})
     def create(self, request: Request) -> Response:
         """Keep a lesson as an example; what identifies somebody is masked, and `masked` says how often what."""
-        authorize(self.actor, Act.EXAMPLE_KEEP, self.actor.tenant_id, agent_id=ANYWHERE)
+        authorize(self.actor, Act.EXAMPLE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewExample.read(request, self.actor)
         words: dict[str, Any] = sent.only("situation", "draft", "correction")
         example = keep_as_example(self._lesson(sent.values["lesson_id"]), actor=self.actor, words=words)

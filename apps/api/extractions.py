@@ -25,13 +25,13 @@ class ExtractionRow(Shown[Extraction]):
             "verdict",
             "reason",
             "skill_id",
-            "masked",
+            "masked_counts",
             "model",
-            "stand_in",
+            "is_stand_in",
             "input_tokens",
             "output_tokens",
             "cost_micro_usd",
-            "at",
+            "created_at",
         )
         read_only_fields = fields
 
@@ -41,7 +41,7 @@ class ExtractionFilters(AgentFilters):
 
     conversation_id = IdFilter()
     verdict = ChoiceFilter(choices=Extraction.Verdict.choices)
-    stand_in = BooleanFilter(help_text="True: the stand-in model judged.")
+    is_stand_in = BooleanFilter(help_text="True: the stand-in model judged.")
     search = SearchFilter("conversation__conversation_key", "reason")
 
 

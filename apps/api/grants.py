@@ -30,11 +30,11 @@ class GrantsRow(Shown[AgentGrants]):
     """What a role may do with the rows of one agent."""
 
     agent_key = agent_key()
-    granted = ListField(child=Text(), read_only=True)
+    permissions = ListField(child=Text(), read_only=True)
 
     class Meta:
         model = AgentGrants
-        fields = ("id", "agent_key", "role", "granted", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "role", "permissions", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 
@@ -46,7 +46,7 @@ class NewGrants(Body):
 
     agent_key = Text()
     role = Text(help_text="`operator` or `agent`. Admins have all.")
-    granted = ListField(child=Text(), max_length=MOST, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST, help_text=NAMES)
 
 
 class GrantsChange(Body):
@@ -54,9 +54,9 @@ class GrantsChange(Body):
 
     acts = (Act.GRANT_WRITE,)
     shown = frozenset(GrantsRow.Meta.fields)
-    whole = ("granted",)
+    whole = ("permissions",)
 
-    granted = ListField(child=Text(), max_length=MOST, required=False, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST, required=False, help_text=NAMES)
     version = Number(required=False, help_text="The version of the grants that was read.")
 
 
@@ -91,7 +91,7 @@ class GrantsView(Versioned[AgentGrants]):
         sent = NewGrants.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         fresh = AgentGrants(tenant_id=self.actor.tenant_id, agent_id=agent_id, role=sent.values["role"])
-        grants = write_grants(fresh, actor=self.actor, granted=sent.values["granted"])
+        grants = write_grants(fresh, actor=self.actor, granted=sent.values["permissions"])
         return self.answer(grants.pk, sent.ignored, 201)
 
     @extend_schema(request=GrantsChange, responses=GrantsRow)
@@ -100,7 +100,7 @@ class GrantsView(Versioned[AgentGrants]):
         del pk
         grants = self.get_object()
         sent = GrantsChange.read(request, self.actor, grants)
-        granted = sent.values.get("granted", grants.granted)
+        granted = sent.values.get("permissions", grants.permissions)
         write_grants(grants, actor=self.actor, granted=granted, read_at=sent.read_at)
         return self.answer(grants.pk, sent.ignored)
 

@@ -143,7 +143,7 @@ class Hub:
         standing = await self.desk(lambda: still_standing(asked))
         for reader in list(self.readers):
             if reader.standing in asked - standing:
-                reader.end(Why.NOT_YOURS)
+                reader.end(Why.ACCESS_LOST)
 
     async def _ask_anew(self) -> None:
         now = time.monotonic()
@@ -156,7 +156,7 @@ class Hub:
             for reader in readers:
                 reader.known_at = now
                 if actor is None:
-                    reader.end(Why.NOT_YOURS)
+                    reader.end(Why.ACCESS_LOST)
                 else:
                     reader.actor = actor
 

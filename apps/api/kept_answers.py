@@ -33,13 +33,13 @@ REPLAYED_HEADER: Final = "Idempotent-Replayed"
 # A process that died left its claim unanswered; nobody has waited for a request for so long.
 LOST_SECONDS: Final = 900
 _CLAIM: Final = """
-INSERT INTO api_idempotencyrecord AS kept (tenant_id, asker, key, request_sha256, expires_at)
-VALUES (%(tenant)s, %(asker)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
-ON CONFLICT (tenant_id, asker, key) DO UPDATE
+INSERT INTO api_idempotencyrecord AS kept (tenant_id, caller, key, request_sha256, expires_at)
+VALUES (%(tenant)s, %(caller)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
+ON CONFLICT (tenant_id, caller, key) DO UPDATE
    SET request_sha256 = excluded.request_sha256, status = 0, body = '', location = '', row_id = NULL,
-       begun_at = statement_timestamp(), expires_at = excluded.expires_at
+       claimed_at = statement_timestamp(), expires_at = excluded.expires_at
  WHERE kept.expires_at <= statement_timestamp()
-    OR kept.status = 0 AND kept.begun_at <= statement_timestamp() - interval '1 second' * %(lost)s
+    OR kept.status = 0 AND kept.claimed_at <= statement_timestamp() - interval '1 second' * %(lost)s
 RETURNING kept.id
 """
 _KEEP: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
@@ -71,8 +71,8 @@ class Keyed:
     sha256: str
 
     @property
-    def asker(self) -> str:
-        """Another token of the same agent is the same asker."""
+    def caller(self) -> str:
+        """Another token of the same agent is the same caller."""
         who = self.actor
         return f"agent:{who.agent_id}" if who.agent_id is not None else f"member:{who.user_id}"
 
@@ -144,7 +144,7 @@ def _claimed(keyed: Keyed) -> int | None:
     bounds = {"hours": settings.IDEMPOTENCY_KEPT_HOURS, "lost": LOST_SECONDS}
     claim: dict[str, Any] = {"key": keyed.key, "sha256": keyed.sha256, **bounds}  # Any: values of a statement
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"tenant": keyed.actor.tenant_id, "asker": keyed.asker, **claim})
+        cursor.execute(_CLAIM, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
         row = cursor.fetchone()
     return int(row[0]) if row else None
 
@@ -161,7 +161,7 @@ def _kept(view: Answering, claim: int, response: Response) -> Response:
 
 
 def _again(view: Answering, keyed: Keyed) -> Response:
-    kept = IdempotencyRecord.objects.get(tenant_id=keyed.actor.tenant_id, asker=keyed.asker, key=keyed.key)
+    kept = IdempotencyRecord.objects.get(tenant_id=keyed.actor.tenant_id, caller=keyed.caller, key=keyed.key)
     if kept.request_sha256 != keyed.sha256:
         raise KeyReused("This key came with another request before. Send a fresh key with each request.")
     if kept.status == 0:

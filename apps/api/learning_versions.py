@@ -61,7 +61,7 @@ class DigestRunRow(Shown[DigestRun]):
                 "learning_version_id",
                 "model",
             ),
-            *("stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
+            *("is_stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "created_at"),
         )
         read_only_fields = fields
 

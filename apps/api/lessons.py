@@ -14,8 +14,8 @@ LINE = (
         "id",
         "agent_key",
         "situation",
-        "went_wrong",
-        "instead",
+        "problem",
+        "correction",
         "source",
         "support_count",
         "confidence",
@@ -36,7 +36,7 @@ class CaseRow(Shown[LessonCase]):
         model = LessonCase
         fields = (
             *("id", "agent_key", "lesson_id", "source", "source_id", "conversation_id", "no_lesson_reason"),
-            *("happened_at", "noted_at"),
+            *("happened_at", "recorded_at"),
         )
         read_only_fields = fields
 
@@ -67,7 +67,7 @@ class LessonFilters(AgentFilters):
     """By agent and by what it was first seen in."""
 
     source = ChoiceFilter(choices=SOURCES)
-    search = SearchFilter("situation", "went_wrong", "instead")
+    search = SearchFilter("situation", "problem", "correction")
 
 
 class CaseFilters(AgentFilters):
@@ -76,7 +76,7 @@ class CaseFilters(AgentFilters):
     lesson_id = IdFilter()
     conversation_id = IdFilter()
     source = ChoiceFilter(choices=SOURCES)
-    taught_nothing = BooleanFilter(field_name="lesson", lookup_expr="isnull")
+    has_no_lesson = BooleanFilter(field_name="lesson", lookup_expr="isnull")
 
 
 class LessonView(Rows[Lesson]):

@@ -28,11 +28,11 @@ class LimitRow(Shown[MemberLimit]):
     """For which agents a member may do an act."""
 
     member_id = IntegerField(read_only=True)
-    agents = ListField(child=IntegerField(), read_only=True)
+    agent_ids = ListField(child=IntegerField(), read_only=True)
 
     class Meta:
         model = MemberLimit
-        fields = ("id", "member_id", "limited_act", "agents", *STAMPS, "ignored_fields")
+        fields = ("id", "member_id", "limited_act", "agent_ids", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 
@@ -44,7 +44,7 @@ class NewLimit(Body):
 
     member_id = Number(help_text="As `members/` lists them.")
     limited_act = Text(help_text="An act that operators have, such as `skill.approve`.")
-    agents = ListField(child=Number(), max_length=MOST, help_text=AGENTS)
+    agent_ids = ListField(child=Number(), max_length=MOST, help_text=AGENTS)
 
 
 class LimitChange(Body):
@@ -52,9 +52,9 @@ class LimitChange(Body):
 
     acts = (Act.LIMIT_WRITE,)
     shown = frozenset(LimitRow.Meta.fields)
-    whole = ("agents",)
+    whole = ("agent_ids",)
 
-    agents = ListField(child=Number(), max_length=MOST, required=False, help_text=AGENTS)
+    agent_ids = ListField(child=Number(), max_length=MOST, required=False, help_text=AGENTS)
     version = Number(required=False, help_text="The version of the limit that was read.")
 
 
@@ -92,7 +92,7 @@ class LimitView(Versioned[MemberLimit]):
         if member is None:
             raise ValidationError({"member_id": ["There is no member with this id."]})
         fresh = MemberLimit(tenant_id=self.actor.tenant_id, member=member, limited_act=sent.values["limited_act"])
-        limit = limit_member(fresh, actor=self.actor, agents=sent.values["agents"])
+        limit = limit_member(fresh, actor=self.actor, agents=sent.values["agent_ids"])
         return self.answer(limit.pk, sent.ignored, 201)
 
     @extend_schema(request=LimitChange, responses=LimitRow)
@@ -102,7 +102,7 @@ class LimitView(Versioned[MemberLimit]):
         limit = self.get_object()
         authorize(self.actor, Act.LIMIT_WRITE, limit.tenant_id)
         sent = LimitChange.read(request, self.actor, limit)
-        limit_member(limit, actor=self.actor, agents=sent.values["agents"], read_at=sent.read_at)
+        limit_member(limit, actor=self.actor, agents=sent.values["agent_ids"], read_at=sent.read_at)
         return self.answer(limit.pk, sent.ignored)
 
     @extend_schema(request=LimitChange, responses=LimitRow)

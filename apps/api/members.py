@@ -28,13 +28,13 @@ class MemberRow(Shown[Membership]):
     """Who belongs to the tenant, as what."""
 
     username = CharField(read_only=True)
-    is_awaited = BooleanField(read_only=True, help_text="True until they used the link they were given.")
-    has_factor = BooleanField(read_only=True, help_text="Whether a code is asked for beside their password.")
+    is_pending = BooleanField(read_only=True, help_text="True until they used the link they were given.")
+    has_second_factor = BooleanField(read_only=True, help_text="Whether a code is asked for beside their password.")
 
     class Meta:
         model = Membership
         fields: tuple[str, ...] = (
-            *("id", "username", "role", "is_active", "is_awaited", "has_factor"),
+            *("id", "username", "role", "is_active", "is_pending", "has_second_factor"),
             *(*STAMPS, "ignored_fields"),
         )
         read_only_fields = fields

@@ -71,11 +71,11 @@ class MemoryView(Versioned[AgentMemory]):
     acts: ClassVar = {
         "create": (Act.MEMORY_AMEND,),
         "partial_update": (Act.MEMORY_AMEND,),
-        "date-line": (Act.MEMORY_DATE,),
+        "set-line-dates": (Act.MEMORY_SET_LINE_DATES,),
         "approve": (Act.MEMORY_APPROVE,),
     }
     queryset = AgentMemory.objects.none()
-    in_bulk = ("create", "update", "date-line")
+    in_bulk = ("create", "update", "set-line-dates")
     serializer_class = MemoryRow
     filterset_class = MemoryFilters
 

@@ -21,9 +21,9 @@ from apps.memory.due import due
 from apps.memory.models import MemoryLine
 from apps.prompt.line_dates import LineDates
 
-DUE: Final = (("look", "To look at"), ("over", "Holds no more"))
+DUE: Final = (("review", "To look at"), ("expired", "Holds no more"))
 VOUCHING: Final = "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
-SAID_OF_DUE: Final = "Standing lines: `look`, to be looked at again by now; `over`, which hold no more."
+SAID_OF_DUE: Final = "Active lines: `review`, to be looked at again by now; `expired`, which hold no more."
 
 
 class MemoryLineRow(Shown[MemoryLine]):
@@ -32,7 +32,7 @@ class MemoryLineRow(Shown[MemoryLine]):
     agent_key = agent_key()
     memory_id = serializers.IntegerField(read_only=True, allow_null=True)
     block_id = serializers.IntegerField(read_only=True, allow_null=True)
-    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation")
+    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
     superseded_by_id = serializers.IntegerField(read_only=True, allow_null=True)
 
     class Meta:
@@ -53,7 +53,7 @@ class MemoryLineRow(Shown[MemoryLine]):
             "valid_until",
             "review_after",
             "superseded_by_id",
-            "began_at",
+            "created_at",
             "ended_at",
         )
         read_only_fields = fields
@@ -74,7 +74,7 @@ def dating(date: Callable[..., object], shown: type[Shown[Any]]) -> Callable[...
     """The action of a view that gives one of its texts' lines its dates."""
 
     @extend_schema(request=DatedLine, responses=shown)
-    @action(detail=True, methods=["post"], url_path="date-line")
+    @action(detail=True, methods=["post"], url_path="set-line-dates")
     def date_line(self: Versioned[Any], request: Request, pk: str) -> Response:
         """Say until when a line holds, and when to look at it again."""
         del pk

@@ -24,7 +24,7 @@ def records_then(rows: QuerySet[Any], request: Request, actor: Actor) -> QuerySe
     """Of each of these rows the record that was its latest at the moment, the youngest first; none of rows that were not there."""
     moment = _moment(request, actor)
     kind = cast("type[Governed]", rows.model)._meta.label_lower
-    known = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=kind, at__lte=moment)
+    known = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=kind, created_at__lte=moment)
     seen = known.filter(subject_id__in=rows.order_by().values("pk"))
     latest = known.filter(subject_id=OuterRef("subject_id")).order_by("-id").values("pk")[:1]
     return _of_agent(seen, request.query_params, rows).filter(pk=Subquery(latest), version_after__gt=0)

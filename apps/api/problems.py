@@ -51,7 +51,7 @@ TITLES = {
     "authentication_failed": "The token is not valid",
     "conflict": "It does not go with what is there",
     "csrf_failed": "The request may be forged",
-    "erased": "The words were erased",
+    "text_erased": "The words were erased",
     "findings_unconfirmed": "The scanner points at something",
     "illegal_transition": "There is no such move",
     "invalid": "Some values cannot be taken",
@@ -67,13 +67,13 @@ TITLES = {
     "not_permitted": "Not permitted",
     "nothing_permitted": "Nothing of this is permitted",
     "permission_denied": "Not permitted",
-    "plan_moved": "It is another plan by now",
+    "stale_plan": "It is another plan by now",
     "precondition_failed": "It is not what you named",
     "queue_full": "Too many proposals wait",
     "stale": "It has changed since",
     "throttled": "Too many requests",
     "too_large": "The body is too large",
-    "too_many": "Too many messages",
+    "too_many_messages": "Too many messages",
     "too_many_streams": "Too many streams are open",
     "turn_failed": "The agent could not answer",
     "unsupported_media_type": "The body is not JSON",
@@ -81,7 +81,7 @@ TITLES = {
 # What a refusal carries besides its sentence.
 MEMBERS = (
     *("ignored_fields", "current_version", "allowed", "failure_code"),
-    *("current_sha256", "standing", "base", "live", "findings"),
+    *("current_sha256", "current_content", "base", "live", "findings"),
 )
 # Where reasons stand that belong to no field.
 BODY = "body"

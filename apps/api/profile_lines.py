@@ -16,14 +16,14 @@ MOST: Final = 200
 class ProfileLineRow(Shown[ProfileLine]):
     """One line for as long as it stood."""
 
-    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation")
+    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
     superseded_by_id = serializers.IntegerField(read_only=True, allow_null=True)
 
     class Meta:
         model = ProfileLine
         fields = (
-            *("id", "part", "text", "sha256", "author", "taint", "conversation_id", "first_version", "last_version"),
-            *("status", "valid_until", "review_after", "superseded_by_id", "began_at", "ended_at"),
+            *("id", "field", "text", "sha256", "author", "taint", "conversation_id", "first_version", "last_version"),
+            *("status", "valid_until", "review_after", "superseded_by_id", "created_at", "ended_at"),
         )
         read_only_fields = fields
 

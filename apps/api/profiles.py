@@ -90,10 +90,10 @@ class ProfileView(Versioned[CustomerProfile]):
     acts: ClassVar = {
         "create": (Act.PROFILE_AMEND,),
         "partial_update": (Act.PROFILE_AMEND,),
-        "date-line": (Act.PROFILE_DATE,),
+        "set-line-dates": (Act.PROFILE_SET_LINE_DATES,),
     }
     queryset = CustomerProfile.objects.none()
-    in_bulk = ("create", "update", "date-line")
+    in_bulk = ("create", "update", "set-line-dates")
     serializer_class = ProfileRow
     filterset_class = ProfileFilters
 

@@ -10,18 +10,18 @@ from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 
 class ProposalFilters(AgentFilters):
-    """By agent, kind, state, queue, tier, target, whose words they are and who looks at them."""
+    """By agent, kind, state, queue, risk, target, whose words they are and who looks at them."""
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
     state = ChoiceFilter(choices=Proposal.State.choices)
-    tier = ChoiceFilter(choices=[(tier.value, tier.value) for tier in Tier])
+    risk = ChoiceFilter(choices=[(tier.value, tier.value) for tier in Tier])
     target_type = CharFilter(help_text="personas.persona, skills.skill and the like.")
     target_id = IdFilter()
     taint = ChoiceFilter(choices=Taint.choices)
     queue = ChoiceFilter(
         choices=list(LABELS.items()), method="in_queue", help_text="What waits now, was put off, and so on."
     )
-    claimed_by_me = BooleanFilter(method="by_claim", help_text="True: what you said you are looking at.")
+    is_claimed_by_caller = BooleanFilter(method="by_claim", help_text="True: what you said you are looking at.")
     is_claimed = BooleanFilter(method="by_any_claim", help_text="False: what nobody is looking at.")
     is_overdue = BooleanFilter(method="by_age", help_text=f"True: asked for more than {OVERDUE_AFTER.days} days ago.")
     search = SearchFilter("target_label", "proposed_by", "rationale")

@@ -21,7 +21,7 @@ class ProposalRow(Shown[Proposal]):
             "agent_key",
             "kind",
             "state",
-            "tier",
+            "risk",
             "target_type",
             "target_id",
             "target_label",

@@ -24,9 +24,9 @@ class ApprovalRow(serializers.Serializer[Any]):
     """One reviewer's yes to the words that stand there."""
 
     by = serializers.CharField(source="user_label")
-    at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
     content_sha256 = serializers.CharField()
-    edited = serializers.BooleanField()
+    is_edited = serializers.BooleanField()
     confirmed_findings = serializers.ListField(child=serializers.CharField())
     reason = serializers.CharField()
 
@@ -47,14 +47,14 @@ class ReadFile(serializers.Serializer[Beside]):
 class ReviewSheet(serializers.Serializer[Sheet]):
     """What a decision asks for, as proposal and target stand now."""
 
-    consequence = serializers.CharField(source="applier.consequence")
+    effect = serializers.CharField(source="applier.consequence")
     changes = ChangedField(many=True, source="fields")
-    touches = serializers.ListField(
-        child=serializers.CharField(), help_text="What the change reaches; it makes the tier."
+    risk_factors = serializers.ListField(
+        child=serializers.CharField(), source="touches", help_text="What the change reaches; it makes the risk."
     )
     reviewers = serializers.IntegerField(source="panel.reviewers", help_text="How many have to agree.")
-    is_self_approval = serializers.BooleanField(
-        source="panel.is_self_approval", help_text="True: a person who proposed or edited the text may be one of them."
+    may_self_approve = serializers.BooleanField(
+        source="panel.may_self_approve", help_text="True: a person who proposed or edited the text may be one of them."
     )
     is_author = serializers.BooleanField(help_text="Whether that is you.")
     approvals = ApprovalRow(many=True)
@@ -63,7 +63,7 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     )
     files = ReadFile(many=True, help_text="What is approved with the words.")
     needs_rebase = serializers.BooleanField(help_text="Whether what is live is not what the proposer read.")
-    needs_words = serializers.BooleanField(
+    needs_edited_content = serializers.BooleanField(
         help_text="Whether a yes has to say, field by field, what the free text comes to."
     )
     left_out = serializers.ListField(
@@ -74,7 +74,7 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     def to_representation(self, instance: Sheet) -> Any:
         """Names of what is touched in the order of the alphabet."""
         shown = super().to_representation(instance)
-        return {**shown, "touches": sorted(shown["touches"])}
+        return {**shown, "risk_factors": sorted(shown["risk_factors"])}
 
 
 class ProposalDetail(ProposalRow):

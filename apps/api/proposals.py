@@ -152,7 +152,7 @@ class ProposalView(Versioned[Proposal]):
     @extend_schema(request=YesBody, responses={200: ProposalRow, 202: ProposalRow})
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
-        """Say yes to the bytes of `seen_sha256`. 200: it is applied; 202: another reviewer has to agree."""
+        """Say yes to the bytes of `reviewed_sha256`. 200: it is applied; 202: another reviewer has to agree."""
         del pk
         authorize(self.actor, Act.PROPOSAL_APPROVE, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
@@ -248,7 +248,9 @@ class ProposalView(Versioned[Proposal]):
             pk,
             Act.PROPOSAL_REQUEST_REVISION,
             Asked,
-            lambda row, sent: request_revision(row, actor=self.actor, words=sent.values["words"], read_at=sent.read_at),
+            lambda row, sent: request_revision(
+                row, actor=self.actor, words=sent.values["revision_request"], read_at=sent.read_at
+            ),
         )
 
     @extend_schema(request=ReasonedDecision, responses=ProposalRow)

@@ -29,10 +29,10 @@ SPREAD_MS: Final = 4_000
 class Why(StrEnum):
     """Why a stream was ended by us; it may be taken up again behind its last event, except by who may no more."""
 
-    LONG_ENOUGH = "long_enough"
-    TOO_SLOW = "too_slow"
+    MAX_DURATION = "max_duration"
+    SLOW_CLIENT = "slow_client"
     SHUTDOWN = "shutdown"
-    NOT_YOURS = "not_yours"
+    ACCESS_LOST = "access_lost"
 
 
 class Reader:
@@ -59,7 +59,7 @@ class Reader:
             return
         self.heard = max(self.heard, position)
         if len(self._told) >= QUEUE_EVENTS:
-            self.end(Why.TOO_SLOW)
+            self.end(Why.SLOW_CLIENT)
             return
         STREAM_EVENTS.add()
         self._preview = b""
@@ -82,7 +82,7 @@ class Reader:
         if self.why is None:
             self.why = why
             STREAMS_ENDED.add(reason=why.value)
-            if why is not Why.LONG_ENOUGH:
+            if why is not Why.MAX_DURATION:
                 self._told.clear()
             self._preview = b""
             self._woken.set()
@@ -100,7 +100,7 @@ class Reader:
                 yield ended(self.why)
                 return
             elif time.monotonic() > until:
-                self.end(Why.LONG_ENOUGH)
+                self.end(Why.MAX_DURATION)
             elif not await self._is_woken(min(STILL_HERE_SECONDS, until - time.monotonic())):
                 yield still_here(self.mark)
 

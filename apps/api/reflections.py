@@ -13,9 +13,9 @@ class ReflectionRow(Shown[Reflection]):
     """One day of an agent, with what came of it and why."""
 
     agent_key = agent_key()
-    conversation_ids = serializers.ListField(source="conversations", child=serializers.IntegerField(), read_only=True)
-    proposal_ids = serializers.ListField(source="proposals", child=serializers.IntegerField(), read_only=True)
-    skill_ids = serializers.ListField(source="skills", child=serializers.IntegerField(), read_only=True)
+    conversation_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    proposal_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    skill_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
 
     class Meta:
         model = Reflection
@@ -30,11 +30,11 @@ class ReflectionRow(Shown[Reflection]):
             "proposal_ids",
             "failures",
             "model",
-            "stand_in",
+            "is_stand_in",
             "input_tokens",
             "output_tokens",
             "cost_micro_usd",
-            "at",
+            "created_at",
         )
         read_only_fields = fields
 
@@ -43,7 +43,7 @@ class ReflectionFilters(AgentFilters):
     """By agent and verdict."""
 
     verdict = ChoiceFilter(choices=Reflection.Verdict.choices)
-    stand_in = BooleanFilter(help_text="True: the stand-in model reflected.")
+    is_stand_in = BooleanFilter(help_text="True: the stand-in model reflected.")
     search = SearchFilter("reason")
 
 

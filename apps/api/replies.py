@@ -50,7 +50,7 @@ class ReplyShown(serializers.Serializer[Any]):
 
     text = serializers.CharField()
     model = serializers.CharField()
-    stand_in = serializers.BooleanField(help_text="True if the stand-in model answered, not a real one.")
+    is_stand_in = serializers.BooleanField(help_text="True if the stand-in model answered, not a real one.")
     usage = UsageShown()
     turn_id = serializers.IntegerField()
     session_id = serializers.IntegerField(allow_null=True)
@@ -103,7 +103,7 @@ class Reply:
 
     text: str
     model: str
-    stand_in: bool
+    is_stand_in: bool
     usage: Usage
     turn_id: int
     session_id: int | None
@@ -201,7 +201,7 @@ def _reply(turn: Turn) -> Reply | None:
     return Reply(
         text=told.text,
         model=last.model if last else "",
-        stand_in=bool(last and last.stand_in),
+        is_stand_in=bool(last and last.is_stand_in),
         usage=_usage(turn),
         turn_id=turn.pk,
         session_id=turn.session_id,

@@ -17,7 +17,7 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, SETTLEMENT_CHARACTERS
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.errors import NotVisible
@@ -55,7 +55,7 @@ class ReportRow(Shown[Report]):
             "status",
             "author",
             "outcome",
-            "settlement",
+            "resolution",
             "decided_by",
             "decided_at",
             *STAMPS,
@@ -68,7 +68,7 @@ class NewReport(Body):
     """Which reply, what is wrong with it, and what should have been said."""
 
     about = frozenset[str]()
-    acts = (Act.REPORT_MAKE,)
+    acts = (Act.REPORT_CREATE,)
     shown = frozenset(ReportRow.Meta.fields)
 
     message_id = Number(help_text="A message with `is_reply`, said by the agent, on the record.")
@@ -85,7 +85,7 @@ class ReportSettling(Body):
     """What has to change, or that nothing was wrong."""
 
     outcome = serializers.ChoiceField(Report.Outcome.choices)
-    settlement = Text(required=False, help_text=f"What was done, up to {SETTLEMENT_CHARACTERS} characters.")
+    resolution = Text(required=False, help_text=f"What was done, up to {RESOLUTION_CHARACTERS} characters.")
     version = Number(required=False, help_text=READ)
 
 
@@ -104,9 +104,9 @@ class ReportView(Rows[Report]):
     """Reports on the tenant's agents, the latest first."""
 
     acts: ClassVar = {
-        "create": (Act.REPORT_MAKE,),
+        "create": (Act.REPORT_CREATE,),
         "withdraw": (Act.REPORT_WITHDRAW,),
-        "settle": (Act.REPORT_SETTLE,),
+        "resolve": (Act.REPORT_RESOLVE,),
     }
     queryset = Report.objects.none()
     serializer_class = ReportRow
@@ -121,7 +121,7 @@ class ReportView(Rows[Report]):
     @extend_schema(request=NewReport, responses={201: ReportRow})
     def create(self, request: Request) -> Response:
         """Report a reply as wrong. Neither the customer nor the agent is told; it waits for somebody who settles it."""
-        authorize(self.actor, Act.REPORT_MAKE, self.actor.tenant_id, agent_id=ANYWHERE)
+        authorize(self.actor, Act.REPORT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewReport.read(request, self.actor)
         try:
             report = report_reply(sent.values["message_id"], actor=self.actor, **sent.only(*NEW))
@@ -139,10 +139,10 @@ class ReportView(Rows[Report]):
 
     @extend_schema(request=ReportSettling, responses=ReportRow)
     @action(detail=True, methods=["post"])
-    def settle(self, request: Request, pk: str) -> Response:
+    def resolve(self, request: Request, pk: str) -> Response:
         """Say what came of it. A report that was right becomes a case for the agent's lessons."""
         del pk
         report = self.get_object()
         sent = ReportSettling.read(request, self.actor)
-        settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "settlement"))
+        settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "resolution"))
         return self.answer(report.pk, sent.ignored)

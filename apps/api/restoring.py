@@ -33,7 +33,7 @@ class StepRow(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="The row it is done to, by the name that `only` goes by.")
     # Of the same name in DRF: the label of a form's field.
     label = serializers.CharField(help_text="The row it is done to, in words.")  # type: ignore[assignment]
-    says = serializers.CharField()
+    description = serializers.CharField()
     before = serializers.DictField()
     after = serializers.DictField()
 
@@ -42,16 +42,16 @@ class NoteRow(serializers.Serializer[Any]):
     """What stays as it is, and why."""
 
     label = serializers.CharField()  # type: ignore[assignment]  # the same
-    says = serializers.CharField()
+    description = serializers.CharField()
 
 
 class PlanRow(serializers.Serializer[Any]):
-    """What a restore does. Rights that are `lacking` keep all of it from being done."""
+    """What a restore does. Rights that are missing keep all of it from being done."""
 
     sha256 = serializers.CharField(help_text="The hash of the plan; the yes names it.")
     steps = StepRow(many=True)
     notes = NoteRow(many=True)
-    lacking = serializers.ListField(child=serializers.CharField())
+    missing_permissions = serializers.ListField(child=serializers.CharField())
 
 
 class DoneRow(PlanRow):
@@ -72,7 +72,7 @@ class RestoreBody(Body):
         max_length=MOST,
         help_text="Rows by the `key` of their steps; left out, all of them.",
     )
-    why = Text(required=False, max_length=300, help_text="Stands in the reason of every change.")
+    reason = Text(required=False, max_length=300, help_text="Stands in the reason of every change.")
 
 
 class CheckpointRestoreBody(RestoreBody):
@@ -100,7 +100,7 @@ class Restoring(ActorView):
 
     def done(self, target: Target, sent: Sent) -> Response:
         """What came of a yes to the plan."""
-        said = sent.only("only", "why")
+        said = sent.only("only", "reason")
         done, checkpoint = restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **said)
         return Response({**PlanRow(done).data, "checkpoint_id": checkpoint.pk if checkpoint else None})
 
@@ -118,7 +118,7 @@ class RestoreView(Restoring):
 
     @extend_schema(request=RestoreBody, responses={200: DoneRow, **ERASED})
     def post(self, request: Request, pk: str, number: str) -> Response:
-        """Do what the plan says, as new versions; 409 `plan_moved` if it is another plan by now. People only."""
+        """Do what the plan says, as new versions; 409 `stale_plan` if it is another plan by now. People only."""
         target = self._target(pk, number)
         return self.done(target, RestoreBody.read(request, self.actor))
 
@@ -138,7 +138,7 @@ class CheckpointRestoreView(Restoring):
 
     @extend_schema(request=CheckpointRestoreBody, responses=DoneRow)
     def post(self, request: Request, pk: str) -> Response:
-        """Do what the plan says, with a checkpoint of what stands now; 409 `plan_moved` if it is another by now. People only."""
+        """Do what the plan says, with a checkpoint of what stands now; 409 `stale_plan` if it is another by now. People only."""
         self.refuse_agents()
         sent = CheckpointRestoreBody.read(request, self.actor)
         return self.done(self._target(pk, with_profiles=sent.values.get("with_profiles", False)), sent)

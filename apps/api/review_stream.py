@@ -21,7 +21,7 @@ from apps.review.inbox import Mark, newest_mark
 # Whoever writes is refused as everywhere in the API, in its words; nothing is written here.
 @csrf_exempt
 async def review_stream(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-    """`text/event-stream`: `proposal`, `draft`, `escalation` and `waiting`, each with an id to go on from, and `anew`."""
+    """`text/event-stream`: `proposal`, `draft`, `escalation` and `counts`, each with an id to go on from, and `resync`."""
     try:
         asked = place_asked(request, Mark.read)
         actor = await in_thread(lambda: who_asks(request))
@@ -54,6 +54,6 @@ def caught_up(actor: Actor, asked: Mark | None) -> tuple[list[bytes], Mark]:
         now = newest_mark(actor.tenant_id)
         return [waiting(actor, now)], now
     news = news_behind(actor.tenant_id, asked, [actor])
-    pieces = [event("anew", {"reason": READ_ANEW}, news.mark)] if news.is_gap else []
+    pieces = [event("resync", {"reason": READ_ANEW}, news.mark)] if news.is_gap else []
     pieces += [piece for _, piece in news.told.get(actor, ())]
     return [*pieces, news.waiting.get(actor) or waiting(actor, news.mark)], news.mark

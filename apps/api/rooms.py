@@ -112,7 +112,7 @@ class ReviewRoom(Room):
 def _tell(reader: Reader, news: News) -> None:
     if news.is_gap:
         reader.heard = 0
-        reader.tell(event("anew", {"reason": READ_ANEW}, news.mark))
+        reader.tell(event("resync", {"reason": READ_ANEW}, news.mark))
     for position, piece in news.told.get(reader.actor, ()):
         reader.tell(piece, position)
     reader.mark = str(news.mark)
@@ -138,7 +138,7 @@ def news_behind(tenant_id: int, mark: Mark, actors: Iterable[Actor]) -> News:
 
 def waiting(actor: Actor, mark: Mark) -> bytes:
     """How much waits, as an event; it stands for everything up to its mark."""
-    return event("waiting", counts(actor), mark)
+    return event("counts", counts(actor), mark)
 
 
 class ThreadsRoom(Room):
@@ -190,7 +190,7 @@ class ThreadsRoom(Room):
         if reader not in self._places:
             return
         if heard is None:
-            reader.end(Why.NOT_YOURS)
+            reader.end(Why.ACCESS_LOST)
             return
         for each in heard:
             reader.tell(event(each.event, each.told, each.place))

@@ -38,7 +38,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "content": {"text": "Be brief."},
     "target_id": 3,
     "version": 1,
-    "do": "update",
+    "action": "update",
     "id": 3,
     "if_match": '"1-5f2c7d7e6d0b4a54"',
     "names": ["terms.txt"],
@@ -54,7 +54,7 @@ BY_KIND: Final[tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Any], ..
     (serializers.Field, "Some words."),
 )
 # A body within a body has a name of its own in this document.
-WITHIN: Final = {"items": [{"do": "update", "id": 3, "body": {"version": 1}}]}
+WITHIN: Final = {"items": [{"action": "update", "id": 3, "body": {"version": 1}}]}
 
 
 def sample_of(body: serializers.Serializer[Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class RunRow(Serializer[Told]):
         help_text="waiting, running, replied, drafted, observed, escalated, silent, skipped or refused."
     )
     reason = CharField(help_text="Why it came to nothing, where it did.")
-    missed = IntegerField(source="run.missed", help_text="How many times before it passed unnoticed.")
+    missed_count = IntegerField(source="run.missed_count", help_text="How many times before it passed unnoticed.")
     requested_by = CharField(source="run.requested_by", help_text="Who ran it beside its plan; empty: nobody.")
     conversation_id = IntegerField(source="run.conversation_id", allow_null=True)
 

@@ -37,7 +37,7 @@ class Problem(serializers.Serializer[Any]):
     ignored_fields = serializers.ListField(child=serializers.CharField(), required=False)
     current_version = serializers.IntegerField(required=False, allow_null=True)
     current_sha256 = serializers.CharField(required=False)
-    standing = serializers.JSONField(required=False, help_text="The words behind `current_sha256`.")
+    current_content = serializers.JSONField(required=False, help_text="The words behind `current_sha256`.")
     base = serializers.DictField(required=False, help_text="What a proposal was read from.")
     live = serializers.DictField(required=False, help_text="What stands there now.")
     findings = serializers.ListField(child=serializers.CharField(), required=False)
@@ -182,8 +182,8 @@ _STREAM: Final = {
 _REVIEW: Final = {
     "operationId": "review_stream",
     "summary": "Follow what waits for people",
-    "description": "Server-sent events without words: `proposal`, `draft` and `escalation` with what `happened`, `waiting` with how"
-    " many there are, each with an id to go on from as `Last-Event-ID`; `anew` where lists have to be read again. It ends after"
+    "description": "Server-sent events without words: `proposal`, `draft` and `escalation` with their `change`, `counts` with how"
+    " many there are, each with an id to go on from as `Last-Event-ID`; `resync` where lists have to be read again. It ends after"
     " ten minutes at the latest, with `end`.",
     "tags": ["review"],
 }

@@ -52,7 +52,9 @@ class HitPage(serializers.Serializer[Any]):
     """A page of hits, the newest first."""
 
     next = serializers.CharField(allow_null=True, help_text="The address of the next page.")
-    is_common = serializers.BooleanField(help_text="So many rows hold the words that older ones are not among these.")
+    is_truncated = serializers.BooleanField(
+        help_text="So many rows hold the words that older ones are not among these."
+    )
     results = HitRow(many=True)
 
 
@@ -84,7 +86,7 @@ class SearchView(ActorView):
         hits = [_hit(kind, row, asked) for kind, row in rows_read(self.actor, [(kind, pk) for _, kind, pk in page])]
         more = _next(request, page[-1]) if len(placed) > size else None
         is_common = any(of.is_common or len(of.rows) > MOST for of in found.values())
-        return Response(HitPage({"next": more, "is_common": is_common, "results": hits}).data)
+        return Response(HitPage({"next": more, "is_truncated": is_common, "results": hits}).data)
 
     def _within(self, request: Request, found: dict[str, Found]) -> list[Placed]:
         first, last = _day(request, "from"), _day(request, "to")

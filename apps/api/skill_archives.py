@@ -53,7 +53,7 @@ class Archive(serializers.Serializer[Any]):
 
     file = serializers.FileField(allow_empty_file=True)
     agent_key = serializers.CharField(required=False, help_text="Whose drafts they become; an agent's are its own.")
-    check = serializers.BooleanField(required=False, default=False, help_text="True: say what would become of each.")
+    dry_run = serializers.BooleanField(required=False, default=False, help_text="True: say what would become of each.")
 
 
 class Left(serializers.Serializer[Any]):
@@ -128,12 +128,12 @@ class ImportView(ActorView):
 
     @extend_schema(request={"multipart/form-data": Archive}, responses=Imported)
     def post(self, request: Request) -> Response:
-        """Draft the skills of a `SKILL.md` or a zip, each marked as imported; with `check` nothing is written."""
+        """Draft the skills of a `SKILL.md` or a zip, each marked as imported; with `dry_run` nothing is written."""
         sent = _archive(request)
         with acting(self.actor):
             agent_id = agent_id_named(sent.get("agent_key"), self.actor)
         found = skills_in(sent["file"])
-        if sent["check"]:
+        if sent["dry_run"]:
             items = foreseen(found, agent_id, actor=self.actor)
         else:
             items = take_skills(found, agent_id, actor=self.actor, source=sent["file"].name)

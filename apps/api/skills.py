@@ -179,12 +179,12 @@ class SkillView(Versioned[Skill]):
             Act.SKILL_APPROVE,
             Act.SKILL_DEPRECATE,
         ),
-        "keep": (Act.SKILL_KEEP,),
+        "retain": (Act.SKILL_RETAIN,),
         "quarantine": (Act.SKILL_QUARANTINE,),
         "release": (Act.SKILL_RELEASE,),
     }
     queryset = Skill.objects.none()
-    in_bulk = ("create", "update", "delete", "transition", "keep")
+    in_bulk = ("create", "update", "delete", "transition", "retain")
     serializer_class = SkillRow
     line_class = SkillLine
     counted = COUNTED
@@ -274,6 +274,6 @@ class SkillView(Versioned[Skill]):
             raise Conflicting("There are figures of approved skills alone, and of none in quarantine.")
         return Response(CuratedRow(found).data)
 
-    keep = deciding("keep", Act.SKILL_KEEP, keep_skill, SkillRow, KEEPING, ReasonedDecision)
+    retain = deciding("retain", Act.SKILL_RETAIN, keep_skill, SkillRow, KEEPING, ReasonedDecision)
     quarantine = deciding("quarantine", Act.SKILL_QUARANTINE, quarantine_skill, SkillRow, APART, ReasonedDecision)
     release = deciding("release", Act.SKILL_RELEASE, release_skill, SkillRow, BACK, ReasonedDecision)

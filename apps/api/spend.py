@@ -14,7 +14,7 @@ class SpendRow(Shown[Spend]):
     """One agent's day, by the tenant's clock."""
 
     agent_key = agent_key()
-    unpriced_calls = serializers.IntegerField(source="unpriced", help_text="Calls of models without a known price.")
+    unpriced_calls = serializers.IntegerField(help_text="Calls of models without a known price.")
     learning_unpriced_calls = serializers.IntegerField(read_only=True)
     tenant_cost_micro_usd = serializers.IntegerField(
         read_only=True, help_text="Of all agents on that day, learning included."

@@ -25,7 +25,7 @@ class SwitchRow(Shown[KillSwitch]):
     """What is stopped, for whom, why."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
-    sentence = CharField(read_only=True, help_text="The same in words.")
+    description = CharField(source="sentence", read_only=True, help_text="The same in one sentence.")
 
     class Meta:
         model = KillSwitch
@@ -35,7 +35,7 @@ class SwitchRow(Shown[KillSwitch]):
             "agent_key",
             "channel",
             "reason",
-            "sentence",
+            "description",
             "status",
             "activated_by",
             "deactivated_by",
@@ -49,7 +49,7 @@ class SwitchRow(Shown[KillSwitch]):
 class NewSwitch(Body):
     """What to stop, where, and why."""
 
-    acts = (Act.SWITCH_THROW,)
+    acts = (Act.KILL_SWITCH_ACTIVATE,)
     about = frozenset[str]()
     shown = frozenset(SwitchRow.Meta.fields)
 
@@ -78,7 +78,7 @@ class SwitchFilters(AgentFilters):
 class SwitchView(Rows[KillSwitch]):
     """Switches of the tenant; people only."""
 
-    acts: ClassVar = {"create": (Act.SWITCH_THROW,), "lift": (Act.SWITCH_LIFT,)}
+    acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
     queryset = KillSwitch.objects.none()
     serializer_class = SwitchRow
     filterset_class = SwitchFilters
@@ -91,7 +91,7 @@ class SwitchView(Rows[KillSwitch]):
     @extend_schema(request=NewSwitch, responses={201: SwitchRow})
     def create(self, request: Request) -> Response:
         """Stop something at once; it holds before the next model call."""
-        authorize(self.actor, Act.SWITCH_THROW, self.actor.tenant_id, agent_id=ANYWHERE)
+        authorize(self.actor, Act.KILL_SWITCH_ACTIVATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewSwitch.read(request, self.actor)
         named = sent.values.get("agent_key")
         switch = throw_switch(
@@ -105,7 +105,7 @@ class SwitchView(Rows[KillSwitch]):
 
     @extend_schema(request=Lifting, responses=SwitchRow)
     @action(detail=True, methods=["post"])
-    def lift(self, request: Request, pk: str) -> Response:
+    def deactivate(self, request: Request, pk: str) -> Response:
         """Let it go on."""
         del pk
         switch = self.get_object()

@@ -35,7 +35,7 @@ class TierRow(Shown[MemoryTier]):
 
 
 class TierRunRow(Shown[TierRun]):
-    """One run; a rewrite that was refused stands in `proposed`."""
+    """One run; a rewrite that was refused stands in `proposed_facts`."""
 
     agent_key = agent_key()
 
@@ -48,12 +48,12 @@ class TierRunRow(Shown[TierRun]):
                 "tier",
                 "verdict",
                 "reasons",
-                "proposed",
+                "proposed_facts",
                 "facts_before",
                 "facts_after",
                 "requested_by",
             ),
-            *("model", "stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
+            *("model", "is_stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "created_at"),
         )
         read_only_fields = fields
 

@@ -24,7 +24,7 @@ class ToolApprovalRow(Shown[ToolApproval]):
     class Meta:
         model = ToolApproval
         fields = (
-            *("id", "agent_key", "conversation_id", "called", "arguments", "status", "reason"),
+            *("id", "agent_key", "conversation_id", "tool_name", "arguments", "status", "reason"),
             *("decided_by", "decided_at", *STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -34,7 +34,7 @@ class ToolApprovalFilters(AgentFilters):
     """By agent and state."""
 
     status = ChoiceFilter(choices=ToolApproval.Status.choices)
-    search = SearchFilter("called")
+    search = SearchFilter("tool_name")
 
 
 class ToolApprovalView(Rows[ToolApproval]):

@@ -28,7 +28,7 @@ class ToolServerRow(Shown[ToolServer]):
 
     has_headers = BooleanField(read_only=True)
     listed_at = DateTimeField(source="listing.listed_at", read_only=True, default=None, allow_null=True)
-    protocol = CharField(source="listing.protocol", read_only=True, default="")
+    protocol_version = CharField(source="listing.protocol_version", read_only=True, default="")
     failure = CharField(
         source="listing.failure", read_only=True, default="", help_text="Why it could not be asked last."
     )
@@ -36,7 +36,7 @@ class ToolServerRow(Shown[ToolServer]):
     class Meta:
         model = ToolServer
         fields = (
-            *("id", "key", *SERVER, "has_headers", "listed_at", "protocol", "failure"),
+            *("id", "key", *SERVER, "has_headers", "listed_at", "protocol_version", "failure"),
             *(*STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -85,9 +85,11 @@ class NewHeaders(Body):
 class AskedRow(Serializer[Asked]):
     """What came of asking."""
 
-    answers = BooleanField()
-    sentence = CharField()
-    code = CharField(help_text="Empty where the server answered; else not_asked, said_no, lost or changed.")
+    has_answered = BooleanField()
+    detail = CharField(source="sentence")
+    code = CharField(
+        help_text="Empty where the server answered; else call_not_sent, call_refused, outcome_unknown or server_changed."
+    )
     milliseconds = IntegerField()
 
 

@@ -28,7 +28,17 @@ class ServerToolRow(ModelSerializer[ServerTool]):
 
     class Meta:
         model = ServerTool
-        fields = ("id", "server", "name", "called", "definition", "sha256", "flaw", "is_listed", "seen_at")
+        fields = (
+            "id",
+            "server",
+            "name",
+            "qualified_name",
+            "definition",
+            "sha256",
+            "validation_error",
+            "is_listed",
+            "updated_at",
+        )
         read_only_fields = fields
 
 
@@ -56,7 +66,7 @@ class AgentToolRow(Shown[AgentTool]):
     """What an agent may call, as a person read it."""
 
     agent_key = agent_key()
-    tool = CharField(source="tool.called", read_only=True, help_text="The name the agent calls it by.")
+    tool = CharField(source="tool.qualified_name", read_only=True, help_text="The name the agent calls it by.")
     is_offered = BooleanField(read_only=True, help_text="False where the server says otherwise of it by now.")
 
     class Meta:
@@ -75,7 +85,7 @@ class NewAgentTool(Body):
     shown = frozenset(AgentToolRow.Meta.fields)
 
     agent_key = Text()
-    tool = Text(help_text="The name the agent calls it by: `called` of a server tool.")
+    tool = Text(help_text="The name the agent calls it by: `qualified_name` of a server tool.")
     read_sha256 = Text(
         help_text="`sha256` of the description that was read; another that stands there by now is refused."
     )
@@ -100,7 +110,7 @@ class AgentToolFilters(AgentFilters):
     """By agent, and by whether calls wait."""
 
     needs_approval = BooleanFilter()
-    search = SearchFilter("tool__called")
+    search = SearchFilter("tool__qualified_name")
 
 
 class AgentToolView(Rows[AgentTool]):
@@ -153,7 +163,7 @@ class AgentToolView(Rows[AgentTool]):
         return Response(status=204)
 
     def _tool(self, name: str) -> int:
-        tool = ServerTool.objects.visible_to(self.actor).filter(called=name).first()
+        tool = ServerTool.objects.visible_to(self.actor).filter(qualified_name=name).first()
         if tool is None:
             raise ValidationError({"tool": ["No server offers a tool of this name. Have it asked what it offers."]})
         return tool.pk

@@ -56,7 +56,7 @@ class NewTrial(Body):
 class TrialView(Rows[Conversation]):
     """What the person who asks tries in the playground."""
 
-    acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "forget": (Act.CONVERSATION_ABANDON,)}
+    acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "erase": (Act.CONVERSATION_ABANDON,)}
     queryset = Conversation.objects.none()
     serializer_class = TrialRow
     filterset_class = TalkFilters
@@ -82,8 +82,8 @@ class TrialView(Rows[Conversation]):
         abandon_conversation(trial, actor=actor, read_at=read_at)
         forget_due(trial.tenant_id, trial.pk)
 
-    forget = deciding(
-        "forget",
+    erase = deciding(
+        "erase",
         Act.CONVERSATION_ABANDON,
         _forgotten,
         TrialRow,

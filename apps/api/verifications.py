@@ -33,7 +33,7 @@ class VerificationRow(Shown[AuditCheck]):
 
     class Meta:
         model = AuditCheck
-        fields = ("id", "position", "sha256", "finding_count", "at")
+        fields = ("id", "position", "sha256", "finding_count", "created_at")
         read_only_fields = fields
 
 
@@ -41,8 +41,8 @@ class FindingRow(serializers.Serializer[Any]):
     """An entry that is not what it was."""
 
     row = serializers.CharField()
-    found = serializers.CharField(source="found.value")
-    sentence = serializers.CharField()
+    kind = serializers.CharField(source="kind.value")
+    detail = serializers.CharField()
 
 
 class VerifiedRow(serializers.Serializer[Any]):

@@ -13,7 +13,7 @@ class VersionRow(serializers.Serializer[Any]):
     act = serializers.CharField()
     by = serializers.CharField(help_text="Who made the change, as labels name people, agents and the system.")
     role = serializers.CharField()
-    at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
     taint = serializers.CharField()
     reason = serializers.CharField()
     is_erased = serializers.BooleanField()

@@ -28,19 +28,19 @@ class WebhookRow(Shown[Webhook]):
     """An address, what it is told, and how it fares."""
 
     has_secret = BooleanField(read_only=True, help_text="Without a secret it is told nothing.")
-    failures = SerializerMethodField(help_text="How often it failed in a row.")
+    consecutive_failures = SerializerMethodField(help_text="How often it failed in a row.")
     paused_until = SerializerMethodField()
 
     class Meta:
         model = Webhook
-        fields = ("id", "key", *TOLD, "has_secret", "failures", "paused_until", *STAMPS, "ignored_fields")
+        fields = ("id", "key", *TOLD, "has_secret", "consecutive_failures", "paused_until", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
     @extend_schema(responses=IntegerField())
-    def get_failures(self, webhook: Webhook) -> int:
+    def get_consecutive_failures(self, webhook: Webhook) -> int:
         """0 where it took the last delivery, or was never told anything."""
         health = getattr(webhook, "health", None)
-        return health.failures if health else 0
+        return health.consecutive_failures if health else 0
 
     @extend_schema(responses=DateTimeField(allow_null=True))
     def get_paused_until(self, webhook: Webhook) -> str | None:
@@ -63,8 +63,8 @@ class NewWebhook(Body):
     on_draft = YesNo(required=False)
     on_escalation = YesNo(required=False)
     on_resolved = YesNo(required=False)
-    on_version = YesNo(required=False)
-    on_distilled = YesNo(required=False)
+    on_learning_version = YesNo(required=False)
+    on_distillation = YesNo(required=False)
     on_review = YesNo(required=False)
     secret = Text(required=False, help_text=SECRET)
 
@@ -83,8 +83,8 @@ class WebhookChange(Body):
     on_draft = YesNo(required=False)
     on_escalation = YesNo(required=False)
     on_resolved = YesNo(required=False)
-    on_version = YesNo(required=False)
-    on_distilled = YesNo(required=False)
+    on_learning_version = YesNo(required=False)
+    on_distillation = YesNo(required=False)
     on_review = YesNo(required=False)
     version = Number(required=False, help_text=READ)
 
@@ -113,7 +113,7 @@ class Again(Body):
 class SentAgain(Serializer[Any]):
     """How many are on their way again."""
 
-    sent_again = IntegerField()
+    replayed_count = IntegerField()
 
 
 class WebhookFilters(FilterSet):
@@ -181,7 +181,7 @@ class WebhookView(Rows[Webhook]):
         """Send again what was given up, each under the number it has. People only."""
         sent = Again.read(request, self.actor)
         again = replay_deliveries(int(pk), actor=self.actor, **sent.only("delivery_id"))
-        return Response({"sent_again": again})
+        return Response({"replayed_count": again})
 
 
 class DeliveryRow(Shown[Delivery]):
@@ -193,8 +193,8 @@ class DeliveryRow(Shown[Delivery]):
     class Meta:
         model = Delivery
         fields = (
-            *("id", "webhook_id", "conversation_id", "event", "subject_id", "created_at", "status", "tries"),
-            *("next_attempt_at", "answered", "failure", "delivered_at", "replayed_by"),
+            *("id", "webhook_id", "conversation_id", "event", "subject_id", "created_at", "status", "attempts"),
+            *("next_attempt_at", "http_status", "failure_code", "delivered_at", "replayed_by"),
         )
         read_only_fields = fields
 

@@ -85,7 +85,7 @@ class WhyRow(serializers.Serializer[Any]):
     status = serializers.ChoiceField(Turn.Status.choices)
     outcome = serializers.CharField()
     reply = serializers.CharField()
-    asked = AnsweredRow(many=True)
+    events = AnsweredRow(many=True)
     send_mode = serializers.ChoiceField([mode.value for mode in SendMode])
     draft_id = serializers.IntegerField(allow_null=True)
     sent_by = serializers.CharField(help_text="Whoever sent the draft; empty where the agent answered by itself.")
@@ -96,7 +96,7 @@ class WhyRow(serializers.Serializer[Any]):
     bank_example_ids = serializers.ListField(child=serializers.IntegerField())
     tool_calls = CallRow(many=True)
     sources = StoodRow(many=True, help_text="What the reply repeats most first.")
-    flaws = serializers.ListField(child=serializers.CharField(), help_text="What could not be read, in sentences.")
+    warnings = serializers.ListField(child=serializers.CharField(), help_text="What could not be read, in sentences.")
 
 
 class WhyView(ActorView):
@@ -123,7 +123,7 @@ def _row(found: Why) -> dict[str, Any]:
         "status": turn.status,
         "outcome": turn.outcome,
         "reply": found.reply,
-        "asked": found.events,
+        "events": found.events,
         "send_mode": found.send_mode,
         "draft_id": draft.pk if draft else None,
         "sent_by": draft.decided_by if draft and draft.message_id else "",
@@ -134,7 +134,7 @@ def _row(found: Why) -> dict[str, Any]:
         "bank_example_ids": retrieval.bank_example_ids,
         "tool_calls": found.tool_steps,
         "sources": [_stood(stood) for stood in found.sources],
-        "flaws": found.flaws,
+        "warnings": found.flaws,
     }
 
 

@@ -43,7 +43,7 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
         "limits": [
             (people_of(request)[label_of(limit.member.user_id)], limit)
             for limit in MemberLimit.objects.visible_to(actor)
-            .filter(agents__contains=agent.pk)
+            .filter(agent_ids__contains=agent.pk)
             .select_related("member")
         ],
         "may_set_grants": may(actor, Act.GRANT_WRITE),
@@ -66,7 +66,7 @@ def standing(token: AgentToken) -> str:
 
 
 def _create(values: Values, actor: Actor) -> Agent:
-    return create_agent(values["key"], values["title"], actor=actor, learns=values["learns"])
+    return create_agent(values["key"], values["title"], actor=actor, has_learning=values["has_learning"])
 
 
 def _amend(agent: Agent, values: Values, actor: Actor, read_at: int | None) -> Agent:
@@ -104,12 +104,12 @@ def _look(agent: Agent, actor: Actor, said: Values) -> Agent:
 class AgentAdmin(GovernedAdmin):
     """The agents of the tenant."""
 
-    list_display = ("key", "title", "model_used", "learns", "max_steps", "updated")
+    list_display = ("key", "title", "model_used", "has_learning", "max_steps", "updated")
     search_fields = ("key", "title")
     search_help_text = "Search key or title"
     empty = "No agent yet. Make one from a template, or add one and give it a persona and a token."
     list_before_template = "console/agents_before.html"
-    add_fields = ("key", "title", "learns")
+    add_fields = ("key", "title", "has_learning")
     fields = (
         "title",
         "flavour",
@@ -117,7 +117,7 @@ class AgentAdmin(GovernedAdmin):
         "fallback_model",
         "endpoint",
         "contract",
-        "learns",
+        "has_learning",
         "has_current_time",
         "send_mode",
         "debounce_seconds",
@@ -131,10 +131,10 @@ class AgentAdmin(GovernedAdmin):
         "may_show_tables_and_charts",
         "may_edit_memory",
         "may_edit_skills",
-        "reflects",
+        "has_reflection",
         "has_notebook",
         "has_examples",
-        "distils",
+        "is_memory_distilled",
         "is_short_tier_distilled",
         "is_mid_tier_distilled",
         "is_long_tier_distilled",
@@ -165,7 +165,7 @@ class AgentAdmin(GovernedAdmin):
         Button(
             "look",
             "Look for contradictions",
-            Act.CONTRADICTION_LOOK,
+            Act.CONTRADICTION_SCAN,
             _look,
             done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
             consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"

@@ -19,12 +19,12 @@ TITLES: Final[Mapping[str, str]] = {
     "apps.learning.tasks.sweep_lessons": "Learn from decisions",
     "apps.notebook.tasks.sweep": "Drop scratch notes nobody touched",
     "apps.notifications.tasks.sweep": "Tell people by e-mail",
-    "apps.notifications.tasks.sweep_reviews": "Tell webhooks of reviews",
+    "apps.notifications.tasks.sweep_review_webhooks": "Tell webhooks of reviews",
     "apps.review.tasks.sweep": "Close proposals that ran out of time",
     "apps.review.tasks.sweep_bulk": "Go on with decisions taken together",
     "apps.runtime.tasks.sweep_contradictions": "Look for contradictions",
     "apps.runtime.tasks.sweep_listings": "Ask tool servers for their tools",
-    "apps.runtime.tasks.sweep_questions": "Tell who asked a paused agent",
+    "apps.runtime.tasks.sweep_paused_delegations": "Tell who asked a paused agent",
     "apps.skills.tasks.sweep": "Remove what uploads left behind",
 }
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))

@@ -68,7 +68,7 @@ class Shown:
 
     diffs: tuple[FieldDiff, ...]
     acts: tuple[Act, ...]
-    otherwise: str
+    explanation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _shown(explained: Explained) -> Shown:
     hunk = explained.hunk
     slot = f"Slot {hunk.slot.value}: {SLOT_TITLES.get(hunk.slot, hunk.slot.name)}"
     rows = tuple(side_by_side(_text(hunk.removed), _text(hunk.added)))
-    return Shown((FieldDiff(slot, rows),), tuple(_acts(explained.causes)), explained.otherwise)
+    return Shown((FieldDiff(slot, rows),), tuple(_acts(explained.causes)), explained.explanation)
 
 
 def _text(lines: Iterable[Line]) -> str:
@@ -138,7 +138,7 @@ def _acts(causes: Iterable[Cause]) -> Iterator[Act]:
 
 
 def _passed(found: Apart) -> Iterator[Passed]:
-    for each in found.handovers:
+    for each in found.owner_changes:
         yield Passed(SLOT_TITLES.get(each.slot, each.slot.name), *_owners(each))
 
 

@@ -30,7 +30,7 @@ from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 
 INBOX: Final = "governance_proposal_changelist"
-HELD: Final = "status__exact"
+_STATUS: Final = "status__exact"
 _THREADS: Final = "conversations_conversation_changelist"
 _DAYS, _MINUTES = OVERDUE_AFTER.days, TRIED_FOR.seconds // 60
 
@@ -60,13 +60,15 @@ QUEUES: Final[Mapping[str, Queue]] = {
     "reports": Queue("Reported replies", "desk_report_changelist", ((TAB, "open"),)),
     "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
     "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
-    "lapsed": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lapsed"),)),
-    "parked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "parked"),)),
+    "lease_expired": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lease_expired"),)),
+    "blocked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "blocked"),)),
     "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
     "reviews": Queue("Reviews in all", INBOX),
     "contradictions": Queue("Contradictions", "learning_contradiction_changelist", ((TAB, "open"),)),
     "versions": Queue("Learning versions", "learning_learningversion_changelist", ((TAB, "pending"),)),
-    "tiers": Queue("Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((HELD, "held"),)),
+    "tiers": Queue(
+        "Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((_STATUS, "pending"),)
+    ),
     "edits": Queue("Edits that repeat", "learning_editcluster_changelist", ((TAB, "open"),)),
 }
 # Counted in the same statement, and shown elsewhere.
@@ -122,7 +124,7 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         OTHERS: (reviews.exclude(new_skill), since),
         "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
         "versions": (LearningVersion.objects.visible_to(actor).pending(), since),
-        "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.HELD), since),
+        "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.PENDING), since),
         "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
         AGENTS: (Agent.objects.visible_to(actor), since),
         SWITCHES: (KillSwitch.objects.visible_to(actor).on(), since),

@@ -64,14 +64,14 @@ def _is_unapproved(block: MemoryBlock) -> bool:
 class BlockAdmin(GovernedAdmin):
     """Blocks of the tenant's agents."""
 
-    list_display = ("label", "agent", "beginning", "pinned", "read_only", "author", "updated")
-    list_filter = ("agent", "pinned", "read_only")
+    list_display = ("label", "agent", "beginning", "is_pinned", "is_read_only", "author", "updated")
+    list_filter = ("agent", "is_pinned", "is_read_only")
     list_select_related = ("agent",)
     search_fields = ("agent__key", "label", "body")
     search_help_text = "Search agent, label or text"
     empty = "No memory block yet. Add one for what an agent should know under a name of its own, such as BusinessFacts."
-    add_fields = ("agent", "label", "body", "pinned", "read_only")
-    fields = ("label", "body", "pinned", "read_only")
+    add_fields = ("agent", "label", "body", "is_pinned", "is_read_only")
+    fields = ("label", "body", "is_pinned", "is_read_only")
     counts: ClassVar = {"body": SECTION_CHARACTERS}
     change_form_template = "console/block.html"
     saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
@@ -89,7 +89,7 @@ class BlockAdmin(GovernedAdmin):
             when=_is_unapproved,
             folded=False,
         ),
-        dating_button(Act.BLOCK_DATE, date_block),
+        dating_button(Act.BLOCK_SET_LINE_DATES, date_block),
     )
     panels = Panels(block_panels)
 

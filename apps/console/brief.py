@@ -24,7 +24,7 @@ from apps.restore.plan import RESTORABLE
 
 LINES: Final = 5
 REFUSED: Final = "refused: "
-DERIVED: Final = (Taint.CUSTOMER_DERIVED.value, Taint.TOOL_DERIVED.value, Taint.IMPORTED.value)
+DERIVED: Final = (Taint.CUSTOMER.value, Taint.TOOL.value, Taint.IMPORT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def sections(actor: Actor, since: datetime) -> list[Section]:
 
 def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
     """How often what was refused since then, as the figures are counted."""
-    rows = Refusal.objects.filter(tenant_id=actor.tenant_id, at__gte=since).order_by()
+    rows = Refusal.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since).order_by()
     named = rows.values(name=Concat(Value(REFUSED), F("code")), on_day=Value(since.date(), output_field=DateField()))
     counts: QuerySet[Any, Any] = named.annotate(part=Count("pk"), whole=Value(0))
     return counts.values_list("name", "on_day", "part", "whole")
@@ -232,7 +232,7 @@ def _latest(actor: Actor, since: datetime) -> QuerySet[Any]:
     topic = Case(*(When(act__in=topic.acts, then=Value(name)) for name, topic in TOPICS.items()))
     of_topic = partial(Window, partition_by=F("topic"))
     return (
-        ChangeRecord.objects.filter(tenant_id=actor.tenant_id, at__gte=since, act__in=acts)
+        ChangeRecord.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since, act__in=acts)
         .annotate(topic=topic)
         .annotate(
             place=of_topic(RowNumber(), order_by=F("id").desc()),
@@ -266,4 +266,4 @@ def _section(topic: Topic, records: list[Any], words: Mapping[int, tuple[int, in
 
 
 def _since(since: datetime, **narrowed: str) -> str:
-    return urlencode({**narrowed, "at__gte": since.isoformat(timespec="seconds")})
+    return urlencode({**narrowed, "created_at__gte": since.isoformat(timespec="seconds")})

@@ -48,7 +48,7 @@ def _marked(call: ModelCall, marks: tuple[Mark, ...] | None) -> MarkedCall:
 
 
 def _marks_of(call: ModelCall) -> tuple[Mark, ...] | None:
-    return marks_of(call.ledger.get("marks"))
+    return marks_of(call.cache_ledger.get("marks"))
 
 
 def _said(mark: Mark) -> str:

@@ -39,7 +39,7 @@ class ChangeRecordAdmin(GovernedAdmin):
 
     @admin.display(description="When", ordering="id")
     def when(self, record: ChangeRecord) -> str:
-        return moment(record.at)
+        return moment(record.created_at)
 
     @admin.display(description="On what")
     def subject(self, record: ChangeRecord) -> str:

@@ -15,25 +15,25 @@ from apps.restore.models import Checkpoint
 
 def _make(values: Values, actor: Actor) -> Checkpoint:
     agent = values["agent"]
-    return make_checkpoint(values["name"], actor=actor, agent_id=agent.pk if agent else None, why=values["why"])
+    return make_checkpoint(values["name"], actor=actor, agent_id=agent.pk if agent else None, reason=values["reason"])
 
 
 class CheckpointAdmin(GovernedAdmin):
     """The checkpoints of the tenant; a page leads to what restoring would change."""
 
-    list_display = ("name", "agent", "at", "maker", "why")
+    list_display = ("name", "agent", "at", "maker", "reason")
     list_filter = ("agent",)
     list_select_related = ("agent",)
-    search_fields = ("name", "why")
+    search_fields = ("name", "reason")
     search_help_text = "Search name or reason"
     empty = (
         "No checkpoint yet. Make one before a larger change; every restore of an agent or the tenant makes one, too."
     )
     empty_value_display = "the whole tenant"
-    add_fields = ("name", "agent", "why")
+    add_fields = ("name", "agent", "reason")
     fields = ()
     change_form_template = "console/checkpoint.html"
-    creates = Creation(Act.CHECKPOINT_MAKE, _make, add_fields)
+    creates = Creation(Act.CHECKPOINT_CREATE, _make, add_fields)
 
     @admin.display(description="Moment", ordering="moment")
     def at(self, checkpoint: Checkpoint) -> str:

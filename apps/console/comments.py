@@ -90,7 +90,7 @@ def comment_panels(comment: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def _is_by(comment: Comment, actor: Actor) -> bool:
-    return bool(comment.author == actor.label and comment.status == Comment.Status.STANDS)
+    return bool(comment.author == actor.label and comment.status == Comment.Status.ACTIVE)
 
 
 def _is_mine(comment: Comment) -> bool:

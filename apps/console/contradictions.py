@@ -81,12 +81,12 @@ def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
 class Dismissal(Decision):
     """Both lines may stay, and why."""
 
-    dismissal = Prose(label="Why both may stay", max_length=WHY_CHARACTERS, help_text="Kept in the history.")
-    dismissal.widget.attrs["rows"] = 2
+    dismissal_reason = Prose(label="Why both may stay", max_length=WHY_CHARACTERS, help_text="Kept in the history.")
+    dismissal_reason.widget.attrs["rows"] = 2
 
 
 def _dismiss(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
-    return dismiss_contradiction(row, actor=actor, dismissal=said["dismissal"], read_at=said["read_at"])
+    return dismiss_contradiction(row, actor=actor, dismissal_reason=said["dismissal_reason"], read_at=said["read_at"])
 
 
 def _reopen(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
@@ -150,7 +150,7 @@ class ContradictionAdmin(GovernedAdmin):
         Button(
             "look",
             "Look again now",
-            Act.CONTRADICTION_LOOK,
+            Act.CONTRADICTION_SCAN,
             _look,
             done="Within a minute all that the agent goes by is looked through. Load this page again then.",
             consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
@@ -168,7 +168,7 @@ class ContradictionAdmin(GovernedAdmin):
     @admin.display(description="The other")
     def other(self, row: Contradiction) -> SafeString:
         sides = list(sides_of(row))
-        return quoted(sides[1]) if len(sides) > 1 else format_html("names {}", row.words)
+        return quoted(sides[1]) if len(sides) > 1 else format_html("names {}", row.conflicting_words)
 
     @admin.display(description="Since", ordering="created_at")
     def since(self, row: Contradiction) -> str:

@@ -60,7 +60,7 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
         "questions": conversation.escalations.filter(status=Escalation.Status.OPEN).select_related("agent"),
         "sessions": conversation.sessions.all(),
         "turns": turns,
-        "stand_in": any(taken.usage.stand_in for taken in turns),
+        "is_stand_in": any(taken.usage.is_stand_in for taken in turns),
         "extraction": getattr(conversation, "extraction", None),
         "is_open": _is_open(conversation),
         "lineage": lineage,

@@ -121,7 +121,7 @@ def _decisions(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]
     by_status = (
         _by_day(each, drafts.filter(status=each), "decided_at", stretch, Count("pk"), _NONE) for each in DECIDED
     )
-    return (*by_status, reported, _by_day("learned", learned, "at", stretch, added, retired))
+    return (*by_status, reported, _by_day("learned", learned, "created_at", stretch, added, retired))
 
 
 def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
@@ -129,7 +129,7 @@ def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
     written = Sum("cache_write_5m_tokens") + Sum("cache_write_1h_tokens")
     prompts = Sum("input_tokens") + Sum("cache_read_tokens") + written
     of_day = spend.values(on_day=F("day"))
-    lately = ModelCall.objects.filter(tenant_id=actor.tenant_id, stand_in=True)
+    lately = ModelCall.objects.filter(tenant_id=actor.tenant_id, is_stand_in=True)
     today = Stretch(stretch.days[-1:], stretch.zone)
     return (
         _named("cached", of_day, Sum("cache_read_tokens"), prompts),
@@ -139,7 +139,7 @@ def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
             Sum("cost_micro_usd") + Sum("learning_cost_micro_usd"),
             Sum("calls") + Sum("learning_calls"),
         ),
-        _by_day("stand_in", lately, "at", today, Count("pk"), _NONE),
+        _by_day("is_stand_in", lately, "created_at", today, Count("pk"), _NONE),
     )
 
 

@@ -72,7 +72,7 @@ def overview(actor: Actor, waits: Awaiting, settings: TenantSettings, asked: str
             spent=spent(found, stretch, RANGES.lengths[asked].days, settings),
         ),
         figures=[figure for figure in every if figure.name in AT_HOME],
-        stand_in_calls=sum(found.part("stand_in").values()),
+        stand_in_calls=sum(found.part("is_stand_in").values()),
         has_agents=waits.count(AGENTS) > 0,
         review=MemoryReview(settings.memory_review),
     )

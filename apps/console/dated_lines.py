@@ -77,7 +77,7 @@ class DueFilter(SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """What is due, and what is over."""
-        return [("look", "To look at"), ("over", "Holds no more")]
+        return [("review", "To look at"), ("expired", "Holds no more")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The standing lines whose date has come."""

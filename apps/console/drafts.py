@@ -24,7 +24,7 @@ from apps.runtime.sending import send_out, turn_down
 class Sending(Decision):
     """A yes to exactly the words on the page."""
 
-    seen_sha256 = forms.CharField(widget=forms.HiddenInput)
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class SendingEdited(Sending):
@@ -61,7 +61,7 @@ def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
     return send_out(
         draft,
         actor=actor,
-        seen_sha256=said["seen_sha256"],
+        reviewed_sha256=said["reviewed_sha256"],
         text=said.get("sent_text"),
         read_at=said["read_at"],
     )
@@ -74,7 +74,7 @@ def _discard(draft: Draft, actor: Actor, said: Values) -> Draft:
 
 
 def _seen(draft: Draft) -> dict[str, str]:
-    return {"seen_sha256": draft.text_sha256}
+    return {"reviewed_sha256": draft.text_sha256}
 
 
 def _to_edit(draft: Draft) -> dict[str, str]:

@@ -78,7 +78,7 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
         "shown": MEMBERS_SHOWN,
         "support": len(days),
         "weeks": weeks_of([each.date() for each in days], timezone.now().date()),
-        "diffs": field_diffs({"reply": lesson.went_wrong}, {"reply": lesson.instead}) if lesson else (),
+        "diffs": field_diffs({"reply": lesson.problem}, {"reply": lesson.correction}) if lesson else (),
         "behind": _behind(cluster) if _is_open(cluster) else None,
         "proposal_url": url_of_subject("governance.proposal", cluster.proposal_id) if cluster.proposal_id else "",
     }
@@ -201,7 +201,7 @@ class EditClusterAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="What people do", ordering="habit")
+    @admin.display(description="What people do", ordering="category")
     def said(self, cluster: EditCluster) -> str:
         return cluster.sentence
 
@@ -227,4 +227,4 @@ class EditClusterAdmin(GovernedAdmin):
 
 
 def _signed(cluster: EditCluster) -> tuple[tuple[str, str], ...]:
-    return ("\N{MINUS SIGN}", cluster.removed), ("+", cluster.added)
+    return ("\N{MINUS SIGN}", cluster.removed_text), ("+", cluster.added_text)

@@ -90,8 +90,8 @@ def try_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpRes
     except GovernanceError as refusal:
         explain(form, refusal)
         return _shown_again(request, endpoint_id, form, status_of(refusal), site)
-    tell = messages.success if tried.answers else messages.error
-    tell(request, tried.sentence)
+    tell = messages.success if tried.is_ok else messages.error
+    tell(request, tried.detail)
     return HttpResponseRedirect(page, status=303)
 
 

@@ -39,7 +39,7 @@ class Answering(Decision):
 class Dismissing(Decision):
     """Why it needs no answer."""
 
-    dismissal = Prose(
+    dismissal_reason = Prose(
         required=False,
         label="Why it needs no answer (optional)",
         max_length=WHY_CHARACTERS,
@@ -63,7 +63,9 @@ def _answer(escalation: Escalation, actor: Actor, said: Values) -> Escalation:
 
 
 def _dismiss(escalation: Escalation, actor: Actor, said: Values) -> Escalation:
-    return dismiss_escalation(escalation, actor=actor, dismissal=said["dismissal"], read_at=said["read_at"])
+    return dismiss_escalation(
+        escalation, actor=actor, dismissal_reason=said["dismissal_reason"], read_at=said["read_at"]
+    )
 
 
 def _is_open(escalation: Escalation) -> bool:

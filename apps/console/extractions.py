@@ -31,7 +31,7 @@ class ExtractionAdmin(GovernedAdmin):
 
     list_display = ("judged", "verdict", "conversation", "agent", "short_reason", "source")
     list_display_links = ("judged", "verdict")
-    list_filter = ("verdict", "agent", "stand_in")
+    list_filter = ("verdict", "agent", "is_stand_in")
     list_select_related = ("agent", "conversation")
     search_fields = ("conversation__conversation_key", "reason")
     search_help_text = "Search thread or reason"
@@ -40,9 +40,9 @@ class ExtractionAdmin(GovernedAdmin):
     change_form_template = "console/extraction.html"
     panels = Panels(extraction_panels)
 
-    @admin.display(description="When", ordering="at")
+    @admin.display(description="When", ordering="created_at")
     def judged(self, extraction: Extraction) -> str:
-        return moment(extraction.at)
+        return moment(extraction.created_at)
 
     @admin.display(description="Why")
     def short_reason(self, extraction: Extraction) -> str:
@@ -50,4 +50,4 @@ class ExtractionAdmin(GovernedAdmin):
 
     @admin.display(description="Judged by")
     def source(self, extraction: Extraction) -> str:
-        return f"{extraction.model or 'the gate, without a model'}{' (stand-in)' if extraction.stand_in else ''}"
+        return f"{extraction.model or 'the gate, without a model'}{' (stand-in)' if extraction.is_stand_in else ''}"

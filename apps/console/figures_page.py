@@ -148,7 +148,7 @@ def _of_calls(found: Counted, stretch: Stretch, budget: int | None) -> Iterator[
     limit = "Nobody has set a budget." if budget is None else f"The line is the budget of a day, {dollars(budget)}."
     yield Figure("spend", "Spend", f"What model calls cost. {limit}", cost, spend, stretch, ("Cost",))
     learned = stacks(days, (found.part("learned"), found.whole("learned")))
-    changes = Listed("governance_changerecord_changelist", "at", {"act__in": ",".join((*ADDED, *RETIRED))})
+    changes = Listed("governance_changerecord_changelist", "created_at", {"act__in": ",".join((*ADDED, *RETIRED))})
     explained = "Skills, rules and learning versions that agents began to go by, and those they go by no more."
     words = ("Added", "Retired")
     yield Figure("learning", "Learning", explained, learned, changes, stretch, words, words)

@@ -17,9 +17,9 @@ LIST: Final = "admin:memory_memoryline_changelist"
 def former_panel(row: Remembered) -> dict[str, Any]:
     """The lines that were replaced or taken out, the latest first, and those that stand there and hold no more."""
     ledger, now = ledger_of(row).select_related("superseded_by"), timezone.now()
-    gone = list(ledger.exclude(status=MemoryLine.Status.STANDING).order_by("-ended_at", "-id")[: SHOWN + 1])
+    gone = list(ledger.exclude(status=MemoryLine.Status.ACTIVE).order_by("-ended_at", "-id")[: SHOWN + 1])
     over = list(
-        ledger.filter(status=MemoryLine.Status.STANDING, valid_until__lte=now).order_by("-valid_until", "-id")[:SHOWN]
+        ledger.filter(status=MemoryLine.Status.ACTIVE, valid_until__lte=now).order_by("-valid_until", "-id")[:SHOWN]
     )
     place = "memory" if isinstance(row, AgentMemory) else "block"
     return {

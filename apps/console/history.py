@@ -66,9 +66,9 @@ def _said(name: str, value: object, people: People) -> object:
         return people[label_of_agent(value)]
     if name.endswith("_by") and isinstance(value, str):
         return people[value] if value else ""
-    if name == "agents" and isinstance(value, list):
+    if name == "agent_ids" and isinstance(value, list):
         return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
-    return "\n".join(in_words(each) for each in value) if name == "granted" and isinstance(value, list) else value
+    return "\n".join(in_words(each) for each in value) if name == "permissions" and isinstance(value, list) else value
 
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:

@@ -191,9 +191,9 @@ class DigestRunAdmin(GovernedAdmin):
     change_form_template = "console/digest_run.html"
     panels = Panels(lambda run, _: {"lessons": Lesson.objects.filter(pk__in=run.lesson_ids)})
 
-    @admin.display(description="When", ordering="at")
+    @admin.display(description="When", ordering="created_at")
     def ended(self, run: DigestRun) -> str:
-        return moment(run.at)
+        return moment(run.created_at)
 
     @admin.display(description="Why")
     def why(self, run: DigestRun) -> str:
@@ -205,4 +205,4 @@ class DigestRunAdmin(GovernedAdmin):
 
     @admin.display(description="Read by")
     def read_by(self, run: DigestRun) -> str:
-        return f"{run.model or 'no model'}{' (stand-in)' if run.stand_in else ''}"
+        return f"{run.model or 'no model'}{' (stand-in)' if run.is_stand_in else ''}"

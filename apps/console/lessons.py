@@ -87,7 +87,7 @@ def standing_of(lesson: Lesson) -> str:
 
 def masked_in(example: Example) -> str:
     """How often what was masked, in words; empty where nothing was."""
-    return ", ".join(f"{kind} {count}" for kind, count in example.masked.items())
+    return ", ".join(f"{kind} {count}" for kind, count in example.masked_counts.items())
 
 
 def _may_be_kept(lesson: Any) -> bool:
@@ -119,7 +119,7 @@ class LessonAdmin(GovernedAdmin):
     list_display_links = ("about",)
     list_filter = ("source", "agent")
     list_select_related = ("agent",)
-    search_fields = ("situation", "went_wrong", "instead")
+    search_fields = ("situation", "problem", "correction")
     search_help_text = "Search lessons"
     empty = (
         "No lesson yet. They come from drafts that were edited or discarded, questions that were answered, turns that gave no"
@@ -132,7 +132,7 @@ class LessonAdmin(GovernedAdmin):
         Button(
             "keep",
             "Keep as an example",
-            Act.EXAMPLE_KEEP,
+            Act.EXAMPLE_ADD,
             _keep,
             done=_kept,
             consequence="Where the page of the agent says that it is shown examples, it may read these words as data with any"
@@ -150,7 +150,7 @@ class LessonAdmin(GovernedAdmin):
 
     @admin.display(description="What to do instead")
     def do_instead(self, lesson: Lesson) -> str:
-        return excerpt(lesson.instead) or "nobody said yet"
+        return excerpt(lesson.correction) or "nobody said yet"
 
     @admin.display(description="Sure", ordering="confidence")
     def sureness(self, lesson: Lesson) -> str:

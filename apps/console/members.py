@@ -81,11 +81,11 @@ def _is_active(member: Membership) -> bool:
 
 
 def _came_in(member: Any) -> bool:
-    return member.is_active and not member.is_awaited
+    return member.is_active and not member.is_pending
 
 
 def _waits(member: Any) -> bool:
-    return bool(member.is_awaited)
+    return bool(member.is_pending)
 
 
 def _is_inactive(member: Membership) -> bool:
@@ -168,7 +168,7 @@ class MemberAdmin(GovernedAdmin):
 
     @admin.display(description="Second factor")
     def second_factor(self, member: Any) -> str:
-        return "yes" if member.has_factor else "none"
+        return "yes" if member.has_second_factor else "none"
 
     @admin.display(description="State", ordering="is_active")
     def standing(self, member: Membership) -> str:

@@ -86,7 +86,7 @@ class MemoryAdmin(GovernedAdmin):
             when=_is_unapproved,
             folded=False,
         ),
-        dating_button(Act.MEMORY_DATE, date_memory),
+        dating_button(Act.MEMORY_SET_LINE_DATES, date_memory),
     )
     panels = Panels(memory_panels)
 

@@ -22,7 +22,7 @@ from apps.memory.models import MemoryLine
 def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
     """Who answers for it, the text it is of, and the conversation it came from."""
     row = line.memory or line.block
-    source = Conversation.objects.visible_to(actor_of(request)).filter(pk=line.source_conversation or 0).first()
+    source = Conversation.objects.visible_to(actor_of(request)).filter(pk=line.source_conversation_id or 0).first()
     return {
         "by": people_of(request)[line.author],
         "taint_sentence": SENTENCES[Taint(line.taint)],
@@ -64,6 +64,6 @@ class MemoryLineAdmin(GovernedAdmin):
     def until(self, line: MemoryLine) -> str:
         return moment(line.valid_until) if line.valid_until else ""
 
-    @admin.display(description="Since", ordering="began_at")
+    @admin.display(description="Since", ordering="created_at")
     def since(self, line: MemoryLine) -> str:
-        return moment(line.began_at)
+        return moment(line.created_at)

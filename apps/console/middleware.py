@@ -78,7 +78,7 @@ class OperatorMiddleware:
             request.actor, request.may_enter, request.tenant_ids, request.visit = None, False, (), None
             return self.get_response(request) if _name_of(request) in BEFORE_A_CODE else _asked_for_code(request)
         if isinstance(request.user, User):
-            note_seen(request.session, device=request.headers.get("User-Agent", ""), address=address_of(request))
+            note_seen(request.session, device=request.headers.get("User-Agent", ""), ip_address=address_of(request))
         request.actor = _visitor(request) or _member(request)
         if request.actor is not None:
             note(tenant_id=request.actor.tenant_id, actor=request.actor.role.value)

@@ -13,7 +13,7 @@ from apps.memory.models import CustomerProfile, ProfileLine
 from apps.memory.profile_ledger import lines_of_profile
 
 GONE_SHOWN: Final = 10
-_STANDING: Final = ProfileLine.Status.STANDING
+_STANDING: Final = ProfileLine.Status.ACTIVE
 
 
 def noted_panel(profile: Any, actor: Actor) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def noted_panel(profile: Any, actor: Actor) -> dict[str, Any]:
 
 
 def _standing(profile: CustomerProfile) -> list[ProfileLine]:
-    return list(lines_of_profile(profile).filter(status=_STANDING).order_by("-part", "id"))
+    return list(lines_of_profile(profile).filter(status=_STANDING).order_by("-field", "id"))
 
 
 def _gone(profile: CustomerProfile) -> QuerySet[ProfileLine]:
@@ -36,12 +36,12 @@ def _gone(profile: CustomerProfile) -> QuerySet[ProfileLine]:
 
 
 def _sources(lines: Iterable[ProfileLine], actor: Actor) -> dict[int, Conversation]:
-    ids = {line.source_conversation for line in lines if line.source_conversation}
+    ids = {line.source_conversation_id for line in lines if line.source_conversation_id}
     return Conversation.objects.visible_to(actor).in_bulk(ids)
 
 
 def _shown(line: ProfileLine, profile: Any, sources: dict[int, Conversation]) -> dict[str, Any]:
-    source = sources.get(line.source_conversation or 0)
+    source = sources.get(line.source_conversation_id or 0)
     return {
         "line": line,
         "is_over": line.valid_until is not None and line.valid_until <= timezone.now(),

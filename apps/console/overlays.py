@@ -24,7 +24,7 @@ def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, A
     return {
         "preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request), would),
         "previewed": would is not None,
-        "is_previewed": overlay.agent.learns,
+        "is_previewed": overlay.agent.has_learning,
     }
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
 from apps.console.signing_in import address_of, own_password_tried
-from apps.tenants.account_journal import What, note_event
+from apps.tenants.account_journal import Kind, note_event
 
 
 class OwnPassword(AdminOwnPasswordChangeForm):
@@ -39,5 +39,5 @@ class PasswordPage(PasswordChangeView):
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         """Its person sees that it was changed, and from where."""
         with transaction.atomic():
-            note_event(form.user.pk, What.PASSWORD_SET, address=address_of(self.request))
+            note_event(form.user.pk, Kind.PASSWORD_SET, ip_address=address_of(self.request))
             return super().form_valid(form)

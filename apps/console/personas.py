@@ -27,7 +27,7 @@ def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "preview": slot_text(persona.agent, Slot.PERSONA, actor, would),
         "previewed": would is not None,
-        "is_previewed": persona.status == Persona.Status.ACTIVE and persona.agent.learns,
+        "is_previewed": persona.status == Persona.Status.ACTIVE and persona.agent.has_learning,
         "proposals": open_about(persona, actor),
     }
 

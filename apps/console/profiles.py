@@ -63,7 +63,7 @@ class ProfileAdmin(GovernedAdmin):
     change_form_template = "console/customer.html"
     creates = Creation(Act.PROFILE_AMEND, _create, add_fields)
     amends = (Amendment(Act.PROFILE_AMEND, _amend),)
-    buttons = (dating_button(Act.PROFILE_DATE, date_profile, DatedNote),)
+    buttons = (dating_button(Act.PROFILE_SET_LINE_DATES, date_profile, DatedNote),)
     list_filter = (DueNotesFilter,)
     panels = Panels(customer_panels)
 

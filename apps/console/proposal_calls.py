@@ -50,7 +50,7 @@ def take_sections(proposal: Proposal, actor: Actor, said: Values) -> Decided:
 
 def _yes(said: Values, content: Values | None = None) -> decisions.Yes:
     return decisions.Yes(
-        said["seen_sha256"],
+        said["reviewed_sha256"],
         content,
         said.get("confirm_findings", False),
         said["reason"],
@@ -68,12 +68,12 @@ def _reader() -> Actor:
 
 def what_is_seen(proposal: Proposal) -> dict[str, Any]:
     findings = sheet_on(proposal, _reader()).findings
-    return {"seen_sha256": proposal.content_sha256, "findings": findings}
+    return {"reviewed_sha256": proposal.content_sha256, "findings": findings}
 
 
 def words_to_edit(proposal: Proposal) -> dict[str, Any]:
     sheet = sheet_on(proposal, _reader())
-    live = sheet.applier.live(sheet.target) if sheet.needs_words and sheet.target is not None else {}
+    live = sheet.applier.live(sheet.target) if sheet.needs_edited_content and sheet.target is not None else {}
     words = live or proposal.words
     version = sheet.target.version if live and sheet.target is not None else None
     return {"target_version": version, **what_is_seen(proposal), **typed_over(words)}
@@ -164,11 +164,11 @@ def _is_decidable(proposal: Proposal) -> bool:
 
 def is_ready(proposal: Proposal) -> bool:
     sheet = sheet_on(proposal, _reader())
-    return _is_decidable(proposal) and not sheet.needs_words and may_agree(sheet, _reader().user_id)
+    return _is_decidable(proposal) and not sheet.needs_edited_content and may_agree(sheet, _reader().user_id)
 
 
 def is_editable(proposal: Proposal) -> bool:
-    return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_words and bool(proposal.words)
+    return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_edited_content and bool(proposal.words)
 
 
 def is_divisible(proposal: Proposal) -> bool:
@@ -176,7 +176,7 @@ def is_divisible(proposal: Proposal) -> bool:
 
 
 def is_free_text(proposal: Proposal) -> bool:
-    return _is_decidable(proposal) and sheet_on(proposal, _reader()).needs_words
+    return _is_decidable(proposal) and sheet_on(proposal, _reader()).needs_edited_content
 
 
 def is_behind(proposal: Proposal) -> bool:

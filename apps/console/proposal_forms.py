@@ -47,7 +47,7 @@ class Snooze(Decision):
 class Yes(Confirming):
     """A yes to exactly the bytes of a proposal."""
 
-    seen_sha256 = forms.CharField(widget=forms.HiddenInput)
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class Wording(forms.Form):

@@ -116,7 +116,7 @@ def _clashes(proposal: Proposal, sheet: Sheet, actor: Actor) -> tuple[Clash, ...
 def _compared(sheet: Sheet) -> Iterable[Compared]:
     proposal, applier = sheet.proposal, sheet.applier
     open_now = proposal.state == Proposal.State.OPEN
-    if sheet.needs_words:
+    if sheet.needs_edited_content:
         return
     before = _live(sheet) if open_now else _before(sheet)
     if open_now and sheet.needs_rebase:
@@ -169,7 +169,7 @@ def _live(sheet: Sheet) -> Mapping[str, Any]:
 def _before(sheet: Sheet) -> Mapping[str, Any]:
     """What stood there when it was decided; where nothing did, the fields are empty."""
     proposal = sheet.proposal
-    known: Mapping[str, Any] = proposal.replaced.get("values") or proposal.base_content
+    known: Mapping[str, Any] = proposal.replaced_values.get("values") or proposal.base_content
     if not known and sheet.applier.appends and sheet.target is not None:
         return sheet.applier.live(sheet.target)
     return known

@@ -33,7 +33,7 @@ WAITING = "waiting"
 UNDOABLE_SHOWN = 3
 EMPTY = {
     "snoozed": "Nothing is put off. What somebody puts off until later stands here, and comes back by itself.",
-    "second": "Nothing waits for a second reviewer. What one has approved, and another has to approve too, stands here.",
+    "needs_second_reviewer": "Nothing waits for a second reviewer. What one has approved and another has to approve stands here.",
     "decided": "Nothing has been decided yet. What is approved or rejected stays here: who decided, when and why.",
     "expired": "Nothing has expired. What nobody decides on in time closes by itself, and can be reopened from here.",
     "quarantined": "Nothing is held apart. What somebody quarantines stands here until it is released.",

@@ -114,7 +114,7 @@ def touched(sheet: Sheet) -> list[str]:
 
 def asks_for(panel: Panel) -> str:
     """Who has to agree."""
-    if panel.is_self_approval:
+    if panel.may_self_approve:
         return f"It takes {NUMBERS[panel.reviewers]}; whoever proposed or edited the words may be the one."
     return f"It takes {NUMBERS[panel.reviewers]} who neither proposed nor edited the words."
 
@@ -124,11 +124,11 @@ def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]
     for one in sheet.approvals:
         counts = (
             ""
-            if sheet.panel.is_self_approval or not one.is_self_approval
+            if sheet.panel.may_self_approve or not one.is_self_approval
             else " It is their own wording, so it does not count."
         )
         who = "You" if one.user_id == user_id else people[one.user_label]
-        yield f"{who} approved these words on {moment(one.at)}.{counts}"
+        yield f"{who} approved these words on {moment(one.created_at)}.{counts}"
     missing = sheet.panel.reviewers - sheet.proposal.approval_count
     if sheet.approvals and missing > 0:
         yield f"Needs {'one more reviewer' if missing == 1 else f'{missing} more reviewers'}."
@@ -143,4 +143,4 @@ def has_agreed(sheet: Sheet, user_id: int | None) -> bool:
 
 def may_agree(sheet: Sheet, user_id: int | None) -> bool:
     """Whether a yes of the reader to the words as they stand would count."""
-    return not has_agreed(sheet, user_id) and (sheet.panel.is_self_approval or not sheet.is_author)
+    return not has_agreed(sheet, user_id) and (sheet.panel.may_self_approve or not sheet.is_author)

@@ -27,14 +27,14 @@ class ProposalAdmin(GovernedAdmin):
         "chosen",
         "title",
         "yes",
-        "tier_shown",
+        "risk_shown",
         "state_shown",
         "evidence_shown",
         "whose_words",
         "agent_shown",
     )
     list_display_links = ("title",)
-    list_filter = (KindFilter, ("agent", AgentFilter), "tier", "taint", AgeFilter, ClaimFilter)
+    list_filter = (KindFilter, ("agent", AgentFilter), "risk", "taint", AgeFilter, ClaimFilter)
     list_select_related = ("agent",)
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"
@@ -66,11 +66,11 @@ class ProposalAdmin(GovernedAdmin):
         said = consequence_of(proposal), words.excerpt(proposal)
         return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
 
-    @admin.display(description="Tier", ordering="tier")
-    def tier_shown(self, proposal: Proposal) -> SafeString:
+    @admin.display(description="Tier", ordering="risk")
+    def risk_shown(self, proposal: Proposal) -> SafeString:
         agreed = f"{proposal.approval_count} approved" if proposal.approval_count else ""
         badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-below-it">{}</span></div>'
-        return format_html(badge_of, proposal.tier, proposal.tier, agreed)
+        return format_html(badge_of, proposal.risk, proposal.risk, agreed)
 
     @admin.display(description="State", ordering="-created_at")
     def state_shown(self, proposal: Any) -> SafeString:

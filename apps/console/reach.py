@@ -16,7 +16,7 @@ from apps.runtime.foreseeing import foreseen, reached
 def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
     """Nothing where nothing can be told. Free text says whom it reaches before anybody knows in which words."""
     if sheet.would is None:
-        if sheet.target is None or not sheet.needs_words or sheet.proposal.state != Proposal.State.OPEN:
+        if sheet.target is None or not sheet.needs_edited_content or sheet.proposal.state != Proposal.State.OPEN:
             return {}
         return {"reach": reached(sheet.target, actor=actor, now=now), "awaits_words": True}
     reach = foreseen(sheet.would, actor=actor, now=now)

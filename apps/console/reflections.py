@@ -17,12 +17,12 @@ from apps.skills.models import Skill
 def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
     """The conversations that were read, the drafts that are there still, and what it would remember."""
     actor = actor_of(request)
-    read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversations)
+    read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversation_ids)
     return {
         "read": read.select_related("agent").order_by("id"),
-        "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skills).order_by("id"),
+        "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skill_ids).order_by("id"),
         "proposals": Proposal.objects.visible_to(actor)
-        .filter(pk__in=reflection.proposals)
+        .filter(pk__in=reflection.proposal_ids)
         .select_related("agent")
         .order_by("id"),
     }
@@ -33,7 +33,7 @@ class ReflectionAdmin(GovernedAdmin):
 
     list_display = ("on_day", "verdict", "agent", "short_reason", "source")
     list_display_links = ("on_day", "verdict")
-    list_filter = ("verdict", "agent", "stand_in")
+    list_filter = ("verdict", "agent", "is_stand_in")
     list_select_related = ("agent",)
     search_fields = ("reason",)
     search_help_text = "Search reason"
@@ -52,4 +52,4 @@ class ReflectionAdmin(GovernedAdmin):
 
     @admin.display(description="Judged by")
     def source(self, reflection: Reflection) -> str:
-        return f"{reflection.model or 'no model'}{' (stand-in)' if reflection.stand_in else ''}"
+        return f"{reflection.model or 'no model'}{' (stand-in)' if reflection.is_stand_in else ''}"

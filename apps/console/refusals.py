@@ -19,9 +19,9 @@ _STATUS: Mapping[str, int] = {
 REASONS: Mapping[str, str] = {
     "already_rejected": "Rejected before",
     "conflict": "Did not go with what was there",
-    "erased": "The words were erased",
+    "text_erased": "The words were erased",
     "findings_unconfirmed": "What the scanner points at was not confirmed",
-    "frozen": "Learning is frozen",
+    "stopped_by_kill_switch": "Learning is frozen",
     "illegal_transition": "There is no such move",
     "invalid": "Values that cannot be taken",
     "missing_actor": "Nobody answered for it",
@@ -30,11 +30,11 @@ REASONS: Mapping[str, str] = {
     "not_found": "Not there, or not theirs to see",
     "not_permitted": "Not permitted",
     "nothing_permitted": "Nothing of it permitted",
-    "plan_moved": "The plan had changed",
+    "stale_plan": "The plan had changed",
     "queue_full": "Too many proposals waited",
     "refused": "Refused",
     "stale": "It had changed since it was read",
-    "too_many": "Too many messages",
+    "too_many_messages": "Too many messages",
     "ungoverned_write": "A write that no act stands behind",
 }
 NOT_OFFERED = "This page does not offer that to you."

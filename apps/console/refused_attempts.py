@@ -44,10 +44,10 @@ def link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:
 class RefusalAdmin(GovernedAdmin):
     """Read-only: who tried what, and what was answered."""
 
-    list_display = ("when", "tried", "author", "actor_role", "code", "sentence")
+    list_display = ("when", "tried", "author", "actor_role", "code", "detail")
     list_display_links = ("when", "tried")
     list_filter = ("act", ("actor_role", LatelyFilter), ("code", LatelyFilter))
-    search_fields = ("actor_label", "sentence")
+    search_fields = ("actor_label", "detail")
     search_help_text = "Search actor or answer"
     empty = "Nobody has tried what they may not."
     fields = ()
@@ -56,7 +56,7 @@ class RefusalAdmin(GovernedAdmin):
 
     @admin.display(description="When", ordering="id")
     def when(self, refusal: Refusal) -> str:
-        return moment(refusal.at)
+        return moment(refusal.created_at)
 
     @admin.display(description="Tried", ordering="act")
     def tried(self, refusal: Refusal) -> str:
@@ -97,7 +97,7 @@ class AuditCheckAdmin(GovernedAdmin):
 
     @admin.display(description="When", ordering="id")
     def when(self, check: AuditCheck) -> str:
-        return moment(check.at)
+        return moment(check.created_at)
 
     @admin.display(description="Result", ordering="finding_count")
     def result(self, check: AuditCheck) -> str:

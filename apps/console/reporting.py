@@ -124,7 +124,7 @@ def _where_it_was_said(conversation: Any) -> str:
 REPORT: Final = Button(
     "report",
     "Report a reply",
-    Act.REPORT_MAKE,
+    Act.REPORT_CREATE,
     _report,
     done=_reported,
     consequence="For the people who look after the agent. Neither the customer nor the agent is told; once somebody settles it,"

@@ -19,7 +19,7 @@ from apps.console.templatetags.console import badge
 from apps.conversations.models import InboundEvent
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.desk.reports.rules import ONLY_ITS_REPORTER, SETTLEMENT_CHARACTERS
+from apps.desk.reports.rules import ONLY_ITS_REPORTER, RESOLUTION_CHARACTERS
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -42,11 +42,11 @@ class Settling(Decision):
     outcome = forms.ChoiceField(
         choices=Report.Outcome.choices, label="What came of it", widget=forms.RadioSelect(attrs={"class": "pc-chips"})
     )
-    settlement = Prose(
+    resolution = Prose(
         required=False,
         label="What was done about it (optional)",
-        max_length=SETTLEMENT_CHARACTERS,
-        help_text=f"Up to {SETTLEMENT_CHARACTERS:,} characters. Kept in the history.",
+        max_length=RESOLUTION_CHARACTERS,
+        help_text=f"Up to {RESOLUTION_CHARACTERS:,} characters. Kept in the history.",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
 
@@ -80,7 +80,7 @@ def _is_mine(report: Report) -> bool:
 
 def _settle(report: Report, actor: Actor, said: Values) -> Report:
     return settle_report(
-        report, actor=actor, outcome=said["outcome"], settlement=said["settlement"], read_at=said["read_at"]
+        report, actor=actor, outcome=said["outcome"], resolution=said["resolution"], read_at=said["read_at"]
     )
 
 
@@ -106,7 +106,7 @@ class ReportAdmin(GovernedAdmin):
         Button(
             "settle",
             "Settle",
-            Act.REPORT_SETTLE,
+            Act.REPORT_RESOLVE,
             _settle,
             done=report_settled("Settled."),
             consequence="Unless nothing was wrong, it becomes a case for the lessons of the agent within a minute; what else has to"

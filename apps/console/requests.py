@@ -11,7 +11,7 @@ from apps.tenants.visits import StaffAccess
 # Where the session keeps which of several tenants was chosen.
 TENANT_KEY = "tenant_id"
 # And which visit of platform staff is open: the tenant's id and the visit's.
-VISIT_KEY = "visit"
+VISIT_KEY = "staff_access"
 
 
 class ConsoleRequest(HttpRequest):

@@ -205,7 +205,7 @@ def _url_of(step: Step) -> str:
 def _restored(request: HttpRequest, target: Target, actor: Actor) -> HttpResponse:
     sent = request.POST
     only, why = _only(request), _reason(request)
-    done, checkpoint = restore(target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, why=why)
+    done, checkpoint = restore(target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, reason=why)
     way_back = f" What stood before is the checkpoint “{checkpoint.name}”." if checkpoint else ""
     acts = "1 act" if len(done.steps) == 1 else f"{len(done.steps)} acts"
     messages.success(request, f"Restored: {acts}.{way_back} Sessions already open keep what they have.")

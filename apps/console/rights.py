@@ -23,23 +23,25 @@ from apps.tenants.models import Agent
 
 def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
     """The agents by name."""
-    allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agents)
+    allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agent_ids)
     return {"allowed": allowed, "name": people_of(request)[label_of(limit.member.user_id)]}
 
 
 def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     """What is withheld from the role here."""
     del request
-    return {"withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.granted))]}
+    return {
+        "withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
+    }
 
 
 def _limit(values: Values, actor: Actor) -> MemberLimit:
     limit = MemberLimit(tenant_id=actor.tenant_id, member=values["member"], limited_act=values["limited_act"])
-    return limit_member(limit, actor=actor, agents=values["agents"])
+    return limit_member(limit, actor=actor, agents=values["agent_ids"])
 
 
 def _amend_limit(limit: MemberLimit, values: Values, actor: Actor, read_at: int | None) -> MemberLimit:
-    return limit_member(limit, actor=actor, agents=values["agents"], read_at=read_at)
+    return limit_member(limit, actor=actor, agents=values["agent_ids"], read_at=read_at)
 
 
 def _unlimit(limit: MemberLimit, actor: Actor, said: Values) -> None:
@@ -52,7 +54,7 @@ def _set(values: Values, actor: Actor) -> AgentGrants:
 
 
 def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | None) -> AgentGrants:
-    return write_grants(grants, actor=actor, granted=values["granted"], read_at=read_at)
+    return write_grants(grants, actor=actor, granted=values["permissions"], read_at=read_at)
 
 
 def _withdraw(grants: AgentGrants, actor: Actor, said: Values) -> None:
@@ -77,8 +79,8 @@ class LimitAdmin(GovernedAdmin):
     search_help_text = "Search member or act"
     empty = "Nobody is confined: every operator may do what operators may, for every agent."
     form = LimitForm
-    add_fields = ("member", "limited_act", "agents")
-    fields = ("agents",)
+    add_fields = ("member", "limited_act", "agent_ids")
+    fields = ("agent_ids",)
     change_form_template = "console/limit.html"
     edit_label = "Choose the agents anew"
     saved = "Saved. It holds from the member's next request on."
@@ -104,7 +106,7 @@ class LimitAdmin(GovernedAdmin):
 
     @admin.display(description="Agents")
     def how_many(self, limit: MemberLimit) -> str:
-        return f"{len(limit.agents)}" if limit.agents else "nowhere"
+        return f"{len(limit.agent_ids)}" if limit.agent_ids else "nowhere"
 
 
 class GrantsAdmin(GovernedAdmin):
@@ -116,7 +118,7 @@ class GrantsAdmin(GovernedAdmin):
     empty = "No agent differs: each role may do the same with every agent."
     form = GrantsForm
     add_fields = ("agent", "role")
-    fields = ("granted",)
+    fields = ("permissions",)
     change_form_template = "console/grants.html"
     edit_label = "Choose the grants"
     saved = "Saved. It holds from the next request on."
@@ -138,4 +140,4 @@ class GrantsAdmin(GovernedAdmin):
 
     @admin.display(description="Grants")
     def how_many(self, grants: AgentGrants) -> str:
-        return f"{len(grants.granted)} of {len(default_grants(Role(grants.role)))}"
+        return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"

@@ -41,7 +41,7 @@ class LimitForm(GovernedForm):
         choices=[(act.value, act.value) for act in Act if Role.OPERATOR in POLICY[act].allowed],
         widget=UnfoldAdminSelectWidget,
     )
-    agents = forms.TypedMultipleChoiceField(
+    agent_ids = forms.TypedMultipleChoiceField(
         label="Only for these agents",
         coerce=int,
         required=False,
@@ -52,8 +52,8 @@ class LimitForm(GovernedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Whoever may only read has no fields here at all.
-        if "agents" in self.fields:
-            agents: Any = self.fields["agents"]
+        if "agent_ids" in self.fields:
+            agents: Any = self.fields["agent_ids"]
             agents.choices = [(agent.pk, str(agent)) for agent in Agent.objects.visible_to(self.actor)]
         if not self.instance._state.adding:
             self.fields.pop("limited_act", None)
@@ -75,7 +75,7 @@ class ChecksByGroup(UnfoldAdminCheckboxSelectMultipleWidget):
 class GrantsForm(GovernedForm):
     """What the role may do with the agent: on its page every grant that the role floor leaves."""
 
-    granted = forms.MultipleChoiceField(
+    permissions = forms.MultipleChoiceField(
         label="May",
         required=False,
         widget=ChecksByGroup,
@@ -85,9 +85,9 @@ class GrantsForm(GovernedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance._state.adding:
-            self.fields.pop("granted", None)
-        elif "granted" in self.fields:
-            granted: Any = self.fields["granted"]
+            self.fields.pop("permissions", None)
+        elif "permissions" in self.fields:
+            granted: Any = self.fields["permissions"]
             granted.choices = by_noun(default_grants(Role(self.instance.role)))
 
 

@@ -34,7 +34,7 @@ TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "all": ("All", tuple(KINDS)),
     "conversations": ("Conversations", ("message",)),
     "skills": ("Skills", ("skill",)),
-    "memory": ("Memory", ("line", "block")),
+    "memory": ("Memory", ("memory_line", "memory_block")),
     "customers": ("Customers", ("profile_line",)),
     "proposals": ("Proposals", ("proposal",)),
     "changes": ("Changes", ("change",)),
@@ -170,9 +170,9 @@ def _place(row: Any) -> tuple[str, str, str]:
         url = f"{url_of_subject('conversations.conversation', thread.pk)}#message-{row.position}"
         return str(thread), url, f"{row.get_sender_display()}, conversation of agent {thread.agent}"
     if isinstance(row, ProfileLine):
-        return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_part_display()
+        return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_field_display()
     title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
-    state = {"line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
+    state = {"memory_line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
     said = state.get(row._meta.model_name.removeprefix("memory"))
     return title, url_of_subject(row._meta.label_lower, row.pk), str(getattr(row, said)()) if said else ""
 

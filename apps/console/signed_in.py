@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
 from apps.console.signing_in import address_of
-from apps.tenants.account_journal import What, latest_events, note_event
+from apps.tenants.account_journal import Kind, latest_events, note_event
 from apps.tenants.models import User
 from apps.tenants.session_store import end_others, end_session, signed_in
 
@@ -39,9 +39,9 @@ def _ended(request: HttpRequest, user: User) -> str:
     if "others" in request.POST:
         ended = end_others(user.pk, request.session)
         if ended:
-            note_event(user.pk, What.SIGNED_OUT, address=address_of(request))
+            note_event(user.pk, Kind.SIGNED_OUT, ip_address=address_of(request))
         return "You were signed in nowhere else." if not ended else f"Signed out elsewhere: {ended}."
     if end_session(user.pk, request.POST.get("end", "")):
-        note_event(user.pk, What.SIGNED_OUT, address=address_of(request))
+        note_event(user.pk, Kind.SIGNED_OUT, ip_address=address_of(request))
         return "Signed out there."
     return "That session was over already."

@@ -199,7 +199,7 @@ class SkillAdmin(GovernedAdmin):
         Button(
             "keep",
             "Keep",
-            Act.SKILL_KEEP,
+            Act.SKILL_RETAIN,
             _keep,
             done=f"Kept. Nobody is asked about it for {KEPT.days} days.",
             consequence=f"Nothing changes for customers. The skill is not suggested for retirement for {KEPT.days} days.",

@@ -91,7 +91,7 @@ def usage_of(spend: Spend) -> Usage:
         cache_write_tokens=spend.cache_write_5m_tokens + spend.cache_write_1h_tokens,
         output_tokens=spend.output_tokens,
         cost_micro_usd=spend.cost_micro_usd,
-        unpriced=spend.unpriced,
+        unpriced=spend.unpriced_calls,
     )
 
 

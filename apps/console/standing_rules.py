@@ -26,7 +26,7 @@ WORDED = ("text", "position")
 def rule_panels(rule: StandingRule, request: HttpRequest) -> dict[str, Any]:
     """The rules as the next session carries them, and how much room they take beside each other."""
     actor = actor_of(request)
-    reader = rule.agent or Agent.objects.visible_to(actor).filter(learns=True).first()
+    reader = rule.agent or Agent.objects.visible_to(actor).filter(has_learning=True).first()
     beside = StandingRule.objects.visible_to(actor).active().filter(agent=rule.agent)
     return {
         "reader": reader,

@@ -16,8 +16,8 @@ from apps.runtime.stuck import stuck_turns
 STUCK: Final = "stuck"
 LABELS: Final = {
     "retried": "Tried again and again",
-    "lapsed": "Their worker is gone",
-    "parked": "They wait for a switch, a budget or an endpoint",
+    "lease_expired": "Their worker is gone",
+    "blocked": "They wait for a switch, a budget or an endpoint",
 }
 
 

@@ -57,12 +57,12 @@ class SwitchAdmin(GovernedAdmin):
     fields = ()
     change_form_template = "console/switch.html"
     saved = "Stopped. It holds before the next model call."
-    creates = Creation(Act.SWITCH_THROW, _throw, add_fields)
+    creates = Creation(Act.KILL_SWITCH_ACTIVATE, _throw, add_fields)
     buttons = (
         Button(
             "lift",
             "Let it go on",
-            Act.SWITCH_LIFT,
+            Act.KILL_SWITCH_DEACTIVATE,
             _lift,
             done="Lifted. What waited is taken up within seconds.",
             consequence="What waited is taken up within seconds: every message that arrived meanwhile is answered.",

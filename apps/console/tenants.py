@@ -104,7 +104,7 @@ class VisitAdmin(GovernedAdmin):
 
     list_display = ("visitor", "reason", "entered", "ends", "left")
     empty = "Nobody of the platform's staff looked into these books."
-    fields = ("reason", "until", "ended_at")
+    fields = ("reason", "expires_at", "ended_at")
 
     @admin.display(description="Who", ordering="user__username")
     def visitor(self, visit: StaffAccess) -> str:
@@ -114,9 +114,9 @@ class VisitAdmin(GovernedAdmin):
     def entered(self, visit: StaffAccess) -> str:
         return moment(visit.created_at)
 
-    @admin.display(description="Until at most", ordering="until")
+    @admin.display(description="Until at most", ordering="expires_at")
     def ends(self, visit: StaffAccess) -> str:
-        return moment(visit.until)
+        return moment(visit.expires_at)
 
     @admin.display(description="Left", ordering="ended_at")
     def left(self, visit: StaffAccess) -> str:

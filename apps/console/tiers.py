@@ -164,9 +164,9 @@ class TierRunAdmin(GovernedAdmin):
     change_form_template = "console/tier_run.html"
     panels = Panels(run_panels)
 
-    @admin.display(description="When", ordering="at")
+    @admin.display(description="When", ordering="created_at")
     def when(self, run: TierRun) -> str:
-        return moment(run.at)
+        return moment(run.created_at)
 
     @admin.display(description="Agent", ordering="agent__key")
     def of_agent(self, run: TierRun) -> str:

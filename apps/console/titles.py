@@ -54,7 +54,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Contradiction: lambda row: f"{row.get_kind_display()}: agent {row.agent}",
     Note: lambda row: f"{row.get_kind_display()} of agent {row.agent}",
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
-    ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",
+    ToolApproval: lambda row: f"{row.tool_name}, asked for by agent {row.agent}",
     EditCluster: lambda row: f"{row}: agent {row.agent}",
     Example: lambda row: f"{row} of agent {row.agent}",
     LearningVersion: lambda row: f"{row} of what agent {row.agent} learned",

@@ -24,10 +24,10 @@ from apps.tenants.models import known_timezone
 
 LABELS: Final[Mapping[Kind, tuple[str, str]]] = {
     Kind.ESCALATIONS: ("Escalations", "A question an agent put to people."),
-    Kind.CALLS: ("Calls to approve", "A tool call that waits for a yes."),
+    Kind.TOOL_APPROVALS: ("Calls to approve", "A tool call that waits for a yes."),
     Kind.DRAFTS: ("Reply drafts", "A reply that waits for a person before a customer gets it."),
     Kind.REVIEWS: ("Reviews", "Proposals: skills, personas, rules, memory."),
-    Kind.TURNS: ("Stuck turns", "Turns that are tried again for long, lost their worker, or wait for people."),
+    Kind.STUCK_TURNS: ("Stuck turns", "Turns that are tried again for long, lost their worker, or wait for people."),
     Kind.DELIVERIES: (
         "Webhook deliveries given up",
         "What one of the tenant's webhooks did not take in a day and a half.",
@@ -138,7 +138,7 @@ def _saved(said: Mapping[str, Any]) -> str:
 
 
 def _lately(request: HttpRequest, terms: NotificationPreferences, actor: Actor) -> Lately:
-    rows = EmailNotification.objects.filter(tenant_id=actor.tenant_id, terms_id=terms.pk).order_by("-pk")[:LATELY]
+    rows = EmailNotification.objects.filter(tenant_id=actor.tenant_id, preferences_id=terms.pk).order_by("-pk")[:LATELY]
     return Lately(
         notices=list(rows) if terms.pk else [],
         address=getattr(request.user, "email", ""),

@@ -60,10 +60,10 @@ def _may_be_refused(approval: ToolApproval) -> bool:
 class ToolApprovalAdmin(GovernedAdmin):
     """What waits for a yes first; the rest stays to be read."""
 
-    list_display = ("called", "agent", "updated", "state_shown")
+    list_display = ("tool_name", "agent", "updated", "state_shown")
     list_filter = ("agent",)
     list_select_related = ("agent", "conversation", "conversation__agent")
-    search_fields = ("called",)
+    search_fields = ("tool_name",)
     search_help_text = "Search the tool's name"
     tabs = Tabs("status", tuple(Status.choices), first=Status.WAITING)
     empty = (

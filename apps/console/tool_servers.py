@@ -46,7 +46,7 @@ def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
     allowed: dict[int, list[AgentTool]] = {}
     for row in AgentTool.objects.visible_to(actor).filter(tool__server=server).select_related("agent", "tool__server"):
         allowed.setdefault(row.tool_id, []).append(row)
-    tools = ServerTool.objects.visible_to(actor).filter(server=server).order_by("-is_listed", "called")
+    tools = ServerTool.objects.visible_to(actor).filter(server=server).order_by("-is_listed", "qualified_name")
     return {
         "listing": getattr(server, "listing", None),
         "tools": [_shown(tool, allowed.get(tool.pk, [])) for tool in tools],
@@ -77,7 +77,7 @@ def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpR
     except GovernanceError as refusal:
         messages.error(request, str(refusal))
         return shown_again(request, ToolServer, server_id, status_of(refusal), site)
-    tell = messages.success if asked.answers else messages.error
+    tell = messages.success if asked.has_answered else messages.error
     tell(request, asked.sentence)
     return HttpResponseRedirect(page, status=303)
 

@@ -53,8 +53,8 @@ def state_of(row: AgentTool) -> str:
         return "offered"
     if not row.tool.server.is_active:
         return "not offered: the server is switched off"
-    if row.tool.flaw or not row.tool.is_listed:
-        return f"not offered: {row.tool.flaw or 'the server does not list it any more'}"
+    if row.tool.validation_error or not row.tool.is_listed:
+        return f"not offered: {row.tool.validation_error or 'the server does not list it any more'}"
     return "not offered: the server describes it otherwise by now"
 
 
@@ -96,7 +96,7 @@ class AgentToolAdmin(GovernedAdmin):
     list_display = ("name", "agent", "needs_approval", "state", "updated")
     list_filter = ("agent", "needs_approval")
     list_select_related = ("agent", "tool__server")
-    search_fields = ("tool__called",)
+    search_fields = ("tool__qualified_name",)
     search_help_text = "Search the tool's name"
     empty = "No agent may call a tool of others yet. Add a tool server, ask what it offers, and allow an agent what it needs."
     add_fields = ("agent", "tool", "needs_approval")
@@ -133,7 +133,7 @@ class AgentToolAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Tool", ordering="tool__called")
+    @admin.display(description="Tool", ordering="tool__qualified_name")
     def name(self, row: AgentTool) -> str:
         return str(row)
 

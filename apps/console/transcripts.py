@@ -58,7 +58,7 @@ def transcript(conversation: Conversation) -> list[Spoken]:
 
 def reported_at(conversation: Conversation, actor: Actor) -> str:
     """Where the replies of a conversation are reported; nowhere off the record, in talks, and for whoever may not."""
-    if conversation.off_the_record or conversation.is_talk or not may(actor, Act.REPORT_MAKE, row=conversation):
+    if conversation.off_the_record or conversation.is_talk or not may(actor, Act.REPORT_CREATE, row=conversation):
         return ""
     return reverse("admin:conversations_conversation_change", args=[conversation.pk])
 

@@ -17,7 +17,7 @@ class Usage:
     output_tokens: int = 0
     cost_micro_usd: int = 0
     unpriced: int = 0
-    stand_in: int = 0
+    is_stand_in: int = 0
 
     @property
     def prompt_tokens(self) -> int:
@@ -52,5 +52,5 @@ def total(calls: Iterable[ModelCall]) -> Usage:
         output_tokens=sum(call.output_tokens for call in known),
         cost_micro_usd=sum(call.cost_micro_usd or 0 for call in known),
         unpriced=sum(call.cost_micro_usd is None for call in known),
-        stand_in=sum(call.stand_in for call in known),
+        is_stand_in=sum(call.is_stand_in for call in known),
     )

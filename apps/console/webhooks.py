@@ -129,6 +129,6 @@ class WebhookAdmin(GovernedAdmin):
     @admin.display(description="State")
     def state(self, webhook: Webhook) -> str:
         health = getattr(webhook, "health", None)
-        if health is None or not health.failures:
+        if health is None or not health.consecutive_failures:
             return "well" if health else "not used yet"
-        return f"failing since {moment(health.failing_since)}, {health.failures} times"
+        return f"failing since {moment(health.failing_since)}, {health.consecutive_failures} times"

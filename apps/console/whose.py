@@ -20,9 +20,9 @@ MESSAGES_COMPARED: Final = 200
 SENTENCES: Final = {
     Taint.OPERATOR: "A person wrote or approved these very words.",
     Taint.AGENT: "The agent's words, as far as anybody can tell. A paraphrase of a customer is not seen.",
-    Taint.TOOL_DERIVED: "Some of these words were given back by a tool.",
-    Taint.CUSTOMER_DERIVED: "Some of these words a customer wrote. Do not take them for the agent's judgement.",
-    Taint.IMPORTED: "Brought in from elsewhere: made from transcripts, guidelines or skills that came as files.",
+    Taint.TOOL: "Some of these words were given back by a tool.",
+    Taint.CUSTOMER: "Some of these words a customer wrote. Do not take them for the agent's judgement.",
+    Taint.IMPORT: "Brought in from elsewhere: made from transcripts, guidelines or skills that came as files.",
 }
 
 

@@ -59,7 +59,7 @@ def open_conversation(
         **_settled(thread, actor, off_the_record=off_the_record, has_external_agent=has_external_agent),
         end_user_key=end_user_key,
         follows=_ended_before(thread, actor, end_user_key=end_user_key),
-        taint=Taint.CUSTOMER_DERIVED,
+        taint=Taint.CUSTOMER,
     )
     with governed(Act.CONVERSATION_OPEN, conversation, actor=actor):
         pass
@@ -177,7 +177,7 @@ def send_message(
             position=stored.next_position,
             sender=sender,
             text=text,
-            wire=wire,
+            api_message=wire,
             turn_id=turn_id,
             is_reply=True,
         )
@@ -199,7 +199,7 @@ def import_conversation(
         key = {"agent_id": agent_id, "conversation_key": transcript_id, "origin": Conversation.Origin.IMPORTED}
         if Conversation.objects.visible_to(actor).filter(**key).exists():
             return None
-    conversation = Conversation(tenant_id=actor.tenant_id, channel="import", taint=Taint.IMPORTED, **key)
+    conversation = Conversation(tenant_id=actor.tenant_id, channel="import", taint=Taint.IMPORT, **key)
     with acting(actor):
         with governed(Act.CONVERSATION_IMPORT, conversation, actor=actor):
             pass

@@ -64,7 +64,7 @@ def tell_ended(child: Conversation) -> None:
 
 def tell_in_hand(child: Conversation) -> None:
     """Tell the agent that asked here that a person answers, whether the other one was at it or waited for its turn."""
-    _tell_who_waits(child, InboundEvent.Kind.NOTE, IN_HAND, f"held-{child.version}")
+    _tell_who_waits(child, InboundEvent.Kind.PROGRESS, IN_HAND, f"taken-over-{child.version}")
 
 
 PAUSED: Final = (
@@ -75,7 +75,7 @@ PAUSED: Final = (
 
 def tell_paused(child: Conversation, switch_id: int) -> int | None:
     """Tell the agent that asked here that nobody answers while a switch is on; the conversation to wake, if it was not told yet."""
-    return _tell_who_waits(child, InboundEvent.Kind.NOTE, PAUSED, f"paused-{switch_id}")
+    return _tell_who_waits(child, InboundEvent.Kind.PROGRESS, PAUSED, f"paused-{switch_id}")
 
 
 def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> int | None:
@@ -120,7 +120,7 @@ def put(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str
 
 def _below(child: Conversation) -> str:
     """How the keys begin of what comes from there."""
-    return f"below-{child.pk}-"
+    return f"delegated-{child.pk}-"
 
 
 def agents_above(conversation: Conversation) -> Iterator[int]:

@@ -19,7 +19,7 @@ UPDATE conversations_inboundevent AS event SET text = '', text_sha256 = '', send
 RETURNING event.id
 """
 _MESSAGES: Final = """
-UPDATE conversations_message SET text = '', tool_calls = '[]', wire = NULL
+UPDATE conversations_message SET text = '', tool_calls = '[]', api_message = NULL
  WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
 RETURNING id
 """
@@ -29,7 +29,7 @@ _NOW: Final = "SELECT statement_timestamp()"
 
 def forget_conversation(conversation: Conversation, *, actor: Actor) -> Conversation:
     """Take the words out of a conversation off the record; it goes on, if it does, without remembering them."""
-    with governed(Act.CONVERSATION_FORGET, conversation, actor=actor) as row:
+    with governed(Act.CONVERSATION_ERASE, conversation, actor=actor) as row:
         if not row.off_the_record:
             raise Conflicting("This conversation is on the record, so its words are kept.")
         [(row.erased_at,)] = one_shot(actor, _NOW, {})

@@ -21,7 +21,7 @@ class InboundEvent(models.Model):
         # Between agents: what one is asked, what it answers, and what becomes of the question meanwhile.
         TASK = "task"
         ANSWER = "answer"
-        NOTE = "note"
+        PROGRESS = "progress"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey(
@@ -107,7 +107,7 @@ class Message(models.Model):
     sender = models.CharField(max_length=10, choices=Sender.choices)
     text = models.TextField(blank=True)
     tool_calls = models.JSONField(default=list)
-    wire = models.JSONField(null=True)
+    api_message = models.JSONField(null=True)
     turn_id = models.BigIntegerField(null=True, db_index=True)
     is_reply = models.BooleanField(
         default=False, editable=False, help_text="Whether this is what the turn said to the customer."

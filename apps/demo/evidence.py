@@ -64,7 +64,7 @@ def used(reply: Mapping[str, Any]) -> str:
     usage = reply["usage"]
     written = usage["cache_write_5m_tokens"] + usage["cache_write_1h_tokens"]
     return (
-        f"model {reply['model']}{' (stand-in)' if reply['stand_in'] else ''}, model calls: {usage['calls']}, tokens:"
+        f"model {reply['model']}{' (stand-in)' if reply['is_stand_in'] else ''}, model calls: {usage['calls']}, tokens:"
         f" {usage['input_tokens']} new, {written} written to the cache, {usage['cache_read_tokens']} read from the cache"
     )
 

@@ -38,12 +38,12 @@ def make_draft(
         text=text,
         grounding=grounding.value,
         facts=[asdict(fact) for fact in facts],
-        taint=Taint.CUSTOMER_DERIVED,
+        taint=Taint.CUSTOMER,
     )
     with acting(actor):
         if overtaken := Draft.objects.visible_to(actor).open().of_conversation(conversation_id).first():
             supersede_draft(overtaken, actor=actor)
-        with governed(Act.DRAFT_MAKE, draft, actor=actor, evidence={"turn_id": turn_id}):
+        with governed(Act.DRAFT_CREATE, draft, actor=actor, evidence={"turn_id": turn_id}):
             pass
         tell(Event.DRAFT, conversation_id, draft.pk, tenant_id=actor.tenant_id)
     return draft
@@ -57,10 +57,12 @@ def supersede_draft(draft: Draft, *, actor: Actor, read_at: int | None = None) -
     return draft
 
 
-def send_draft(draft: Draft, *, actor: Actor, message_id: int, seen_sha256: str, read_at: int | None = None) -> Draft:
+def send_draft(
+    draft: Draft, *, actor: Actor, message_id: int, reviewed_sha256: str, read_at: int | None = None
+) -> Draft:
     """Settle that the draft went out as the agent wrote it, in exactly the words the person saw."""
     with governed(Act.DRAFT_SEND, draft, actor=actor, read_at=read_at) as row:
-        _refuse_unseen(row, seen_sha256, actor)
+        _refuse_unseen(row, reviewed_sha256, actor)
         row.send()
         row.sent_text, row.message_id = row.text, message_id
         _sign(row, actor)
@@ -68,11 +70,11 @@ def send_draft(draft: Draft, *, actor: Actor, message_id: int, seen_sha256: str,
 
 
 def send_edited_draft(
-    draft: Draft, *, actor: Actor, message_id: int, sent_text: str, seen_sha256: str, read_at: int | None = None
+    draft: Draft, *, actor: Actor, message_id: int, sent_text: str, reviewed_sha256: str, read_at: int | None = None
 ) -> Draft:
     """Settle that a person's words went out in the place of the agent's; both are kept, for learning to compare."""
     with governed(Act.DRAFT_SEND_EDITED, draft, actor=actor, read_at=read_at) as row:
-        _refuse_unseen(row, seen_sha256, actor)
+        _refuse_unseen(row, reviewed_sha256, actor)
         row.send_edited()
         row.sent_text, row.message_id = sent_text, message_id
         _sign(row, actor)
@@ -114,7 +116,7 @@ def open_escalation(
             tool_step_id=tool_step_id,
             reason=reason,
             opened_by=actor.label,
-            taint=Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED,
+            taint=Taint.OPERATOR if actor.is_person else Taint.CUSTOMER,
         )
         is_new = row._state.adding
         with governed(Act.ESCALATION_OPEN, row, actor=actor, evidence={"turn_id": turn_id}):
@@ -136,12 +138,12 @@ def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read
 
 
 def dismiss_escalation(
-    escalation: Escalation, *, actor: Actor, dismissal: str = "", read_at: int | None = None
+    escalation: Escalation, *, actor: Actor, dismissal_reason: str = "", read_at: int | None = None
 ) -> Escalation:
     """Settle a question that needs no answer; nobody is told."""
-    with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal) as row:
+    with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal_reason) as row:
         row.dismiss()
-        row.dismissal = dismissal
+        row.dismissal_reason = dismissal_reason
         _sign(row, actor)
     return escalation
 
@@ -185,7 +187,7 @@ def _sign(row: Draft | Escalation, actor: Actor) -> None:
     row.decided_by, row.decided_at = actor.label, timezone.now()
 
 
-def _refuse_unseen(draft: Draft, seen_sha256: str, actor: Actor) -> None:
+def _refuse_unseen(draft: Draft, reviewed_sha256: str, actor: Actor) -> None:
     """Refuse a yes to a draft that was overtaken, or to other words than stand there, and show what stands."""
     if draft.status == Draft.Status.SUPERSEDED:
         newer = Draft.objects.visible_to(actor).open().of_conversation(draft.conversation_id).first()
@@ -197,7 +199,7 @@ def _refuse_unseen(draft: Draft, seen_sha256: str, actor: Actor) -> None:
             newer.text_sha256 if newer else "",
             standing,
         )
-    if draft.text_sha256 != seen_sha256:
+    if draft.text_sha256 != reviewed_sha256:
         raise Unseen(
             "What you read is not what this draft says. Read it again and decide on what stands there.",
             draft.version,

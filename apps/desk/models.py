@@ -207,7 +207,7 @@ class Escalation(Governed):
     opened_by = models.CharField(max_length=200, editable=False)
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     answer = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(ANSWER_CHARACTERS)])
-    dismissal = models.TextField(
+    dismissal_reason = models.TextField(
         "why it needs no answer", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)

@@ -93,7 +93,7 @@ def settle_proposal(
     with governed(Act.PROPOSAL_APPLY, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         row.apply()
         _decide(row, actor, reason)
-        row.replaced = dict(replaced or {})
+        row.replaced_values = dict(replaced or {})
     return proposal
 
 
@@ -102,7 +102,7 @@ def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = Non
     with governed(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as row:
         _refuse_undo(row, actor)
         _wait_again(row)
-        row.replaced = {}
+        row.replaced_values = {}
     return proposal
 
 
@@ -214,7 +214,7 @@ def _say(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) 
     row.edited_content, row.edited_by, row.edited_by_id = None, "", None
     row.approval_count = 0
     row.revision_request = ""
-    row.tier = highest(Tier(row.tier), change.tier).value
+    row.risk = highest(Tier(row.risk), change.risk).value
     row.rationale = change.rationale
     row.evidence = joined(row.evidence, change.evidence)
     row.support_count = support(row.evidence)
@@ -236,19 +236,19 @@ def _edit(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
 def _agree(row: Proposal, actor: Actor, verdict: Verdict, terms: Terms) -> bool:
     """Whether the yes counts; an editor's does not where nobody may judge their own words."""
     refuse_undecidable(row)
-    refuse_unseen(row, verdict.seen_sha256)
+    refuse_unseen(row, verdict.reviewed_sha256)
     edits = verdict.edits(row)
     if edits and verdict.edited is not None:
         _edit(row, actor, verdict.edited)
         if verdict.base is not None:
             _bind(row, verdict.base)
-    row.tier = highest(Tier(row.tier), verdict.tier).value
+    row.risk = highest(Tier(row.risk), verdict.risk).value
     panel = panel_of(row, terms)
     refuse_own_hand(row, actor, panel, edits=edits)
     refuse_too_few(row, panel, terms)
     before = set[int | None]() if edits else {one.user_id for one in reviewers_of(row)}
     row.approval_count = standing({*before, actor.user_id}, authors_of(row), panel)
-    return panel.is_self_approval or actor.user_id not in authors_of(row)
+    return panel.may_self_approve or actor.user_id not in authors_of(row)
 
 
 def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
@@ -260,7 +260,7 @@ def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
         user_id=actor.user_id,
         user_label=actor.label,
         content_sha256=proposal.content_sha256,
-        edited=proposal.edited_by_id == actor.user_id,
+        is_edited=proposal.edited_by_id == actor.user_id,
         is_self_approval=actor.user_id in authors_of(proposal),
         confirmed_findings=list(verdict.findings),
         reason=verdict.reason,

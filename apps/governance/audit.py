@@ -12,7 +12,7 @@ Values = Mapping[str, Any]
 COMPARED = 200
 
 
-class Found(StrEnum):
+class TamperKind(StrEnum):
     """What happened to a row."""
 
     REMOVED = "removed"
@@ -25,9 +25,9 @@ class Found(StrEnum):
 class Finding:
     """One row that is not what it was, and what happened to it."""
 
-    found: Found
+    kind: TamperKind
     row: str
-    sentence: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def verify(chain: Iterable[Linked], anchors: Mapping[int, Sequence[str]]) -> Ver
             broken_links.append(each)
         result.findings += _anchored(each.link, anchors)
         if each.entry is None:
-            result.findings.append(Finding(Found.REMOVED, each.name, f"Link {each.link['position']} is about it."))
+            result.findings.append(Finding(TamperKind.REMOVED, each.name, f"Link {each.link['position']} is about it."))
         elif row_sha256(each.entry) != each.link["entry_sha256"]:
             broken_entries.append(each)
         result.findings += _words(each)
@@ -112,20 +112,20 @@ def verify(chain: Iterable[Linked], anchors: Mapping[int, Sequence[str]]) -> Ver
 def _order(each: Linked, before: int, fits: frozenset[str]) -> Iterator[Finding]:
     position = each.link["position"]
     if position > before + 1:
-        yield Finding(Found.REMOVED, _span(before + 1, position - 1), f"The chain goes on at link {position}.")
+        yield Finding(TamperKind.REMOVED, _span(before + 1, position - 1), f"The chain goes on at link {position}.")
     elif position <= before:
-        yield Finding(Found.INSERTED, f"link {position}", "There is another one at this position.")
+        yield Finding(TamperKind.INSERTED, f"link {position}", "There is another one at this position.")
     elif each.link["previous_sha256"] not in fits:
-        yield Finding(Found.REORDERED, f"link {position}", f"It does not go on from link {before}.")
+        yield Finding(TamperKind.REORDERED, f"link {position}", f"It does not go on from link {before}.")
 
 
 def _words(each: Linked) -> Iterator[Finding]:
     """The words of a change are part of it: nothing in the product takes them away yet, so nobody lawfully has."""
     if each.text_is_sound is False:
-        yield Finding(Found.ALTERED, f"words of {each.name}", "The record's hash is another.")
+        yield Finding(TamperKind.ALTERED, f"words of {each.name}", "The record's hash is another.")
     elif each.text_is_sound is None and each.entry is not None and "text_sha256" in each.entry:
         subject = f"{each.entry['act']} on {each.entry['subject_type']} {each.entry['subject_id']}"
-        yield Finding(Found.REMOVED, f"words of {each.name}", f"The record ({subject}) has a hash of them.")
+        yield Finding(TamperKind.REMOVED, f"words of {each.name}", f"The record ({subject}) has a hash of them.")
 
 
 def _span(first: int, last: int) -> str:
@@ -135,14 +135,14 @@ def _span(first: int, last: int) -> str:
 def _anchored(link: Values, anchors: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
     position = link["position"]
     if any(known != link["sha256"] for known in anchors.get(position, ())):
-        yield Finding(Found.ALTERED, f"link {position}", "It has another hash than when its anchor was written.")
+        yield Finding(TamperKind.ALTERED, f"link {position}", "It has another hash than when its anchor was written.")
 
 
 def _shortened(result: Verified, anchors: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
     last = max(anchors, default=0)
     if last > result.position:
         where = _span(result.position + 1, last)
-        yield Finding(Found.REMOVED, where, f"An anchor says that the chain reached link {last}; it ends before.")
+        yield Finding(TamperKind.REMOVED, where, f"An anchor says that the chain reached link {last}; it ends before.")
 
 
 def _links_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
@@ -151,9 +151,9 @@ def _links_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
         link = each.link
         stood = next((at for at in positions if link_sha256({**link, "position": at}) == link["sha256"]), None)
         if stood is None:
-            yield Finding(Found.ALTERED, f"link {link['position']}", "Its hash is not that of what it says.")
+            yield Finding(TamperKind.ALTERED, f"link {link['position']}", "Its hash is not that of what it says.")
         else:
-            yield Finding(Found.REORDERED, f"link {link['position']}", f"It was link {stood}.")
+            yield Finding(TamperKind.REORDERED, f"link {link['position']}", f"It was link {stood}.")
 
 
 def _entries_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
@@ -161,10 +161,10 @@ def _entries_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
     for each in broken:
         stood = next((other.link["entry_id"] for other in compared if _was(each, other)), None)
         if stood is None:
-            yield Finding(Found.ALTERED, each.name, f"Link {each.link['position']} has another hash of it.")
+            yield Finding(TamperKind.ALTERED, each.name, f"Link {each.link['position']} has another hash of it.")
         else:
             yield Finding(
-                Found.REORDERED, each.name, f"It was {replace(each, link={**each.link, 'entry_id': stood}).name}."
+                TamperKind.REORDERED, each.name, f"It was {replace(each, link={**each.link, 'entry_id': stood}).name}."
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models import JSONField, Model
 
-from apps.governance.audit import Finding, Found, Linked, Values, Verified, as_stored, verify
+from apps.governance.audit import Finding, Linked, TamperKind, Values, Verified, as_stored, verify
 from apps.governance.door import text_sha256
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, ChangeText, Refusal
 
@@ -23,7 +23,8 @@ SELECT {columns}
   LEFT JOIN governance_refusal AS refusal
     ON link.entry_type = 'refusal' AND refusal.id = link.entry_id AND refusal.tenant_id = link.tenant_id
  WHERE link.tenant_id = %s
-   AND (%s::timestamptz IS NULL OR link.at >= %s::timestamptz) AND (%s::timestamptz IS NULL OR link.at < %s::timestamptz)
+   AND (%s::timestamptz IS NULL OR link.created_at >= %s::timestamptz)
+   AND (%s::timestamptz IS NULL OR link.created_at < %s::timestamptz)
  ORDER BY link.position, link.id
 """
 # What stands beside the chain: entries without a link, words without a record.
@@ -68,8 +69,8 @@ def entries_beside(tenant_id: int) -> Iterator[Finding]:
     _join_whole_tables()
     with connection.cursor() as cursor:
         cursor.execute(_BESIDE, [tenant_id] * 3)
-        for book, row_id, sentence in cursor.fetchall():
-            yield Finding(Found.INSERTED, f"{book} {row_id}", sentence)
+        for book, row_id, detail in cursor.fetchall():
+            yield Finding(TamperKind.INSERTED, f"{book} {row_id}", detail)
 
 
 def _join_whole_tables() -> None:

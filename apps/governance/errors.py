@@ -31,7 +31,7 @@ class NothingPermitted(NotPermitted):
 class Frozen(NotPermitted):
     """Somebody stopped for now what the act would do; it is not refused for good."""
 
-    code = "frozen"
+    code = "stopped_by_kill_switch"
 
 
 class NotVisible(GovernanceError):
@@ -57,12 +57,12 @@ class Stale(GovernanceError):
 
 
 class Unseen(Stale):
-    """A yes to a proposal that is not, or no longer, what the reviewer read; `standing` is what it says now."""
+    """A yes to a proposal that is not, or no longer, what the reviewer read; `current_content` is what it says now."""
 
-    def __init__(self, message: str, current_version: int, current_sha256: str, standing: object) -> None:
+    def __init__(self, message: str, current_version: int, current_sha256: str, current_content: object) -> None:
         super().__init__(message, current_version)
         self.current_sha256 = current_sha256
-        self.standing = standing
+        self.current_content = current_content
 
 
 class NeedsRebase(GovernanceError):
@@ -113,7 +113,7 @@ class QueueFull(GovernanceError):
 class TooMany(GovernanceError):
     """More came than is taken in some time; `wait` is how many seconds until the next is."""
 
-    code = "too_many"
+    code = "too_many_messages"
 
     def __init__(self, message: str, wait: int) -> None:
         super().__init__(message)
@@ -149,4 +149,4 @@ class Unheard(MissingActor):
 class Erased(GovernanceError):
     """The text of the change record that decides was erased; nobody knows any more, and nobody guesses."""
 
-    code = "erased"
+    code = "text_erased"

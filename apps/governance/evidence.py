@@ -6,7 +6,7 @@ from typing import Any
 CONVERSATION = "conversation_id"
 CONVERSATIONS = "conversation_ids"
 # How often it was asked for with no conversation named.
-UNNAMED = "asked_without_conversation"
+UNNAMED = "requests_without_conversation"
 
 
 def joined(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

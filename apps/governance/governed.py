@@ -13,9 +13,9 @@ class Taint(models.TextChoices):
 
     OPERATOR = "operator"
     AGENT = "agent"
-    TOOL_DERIVED = "tool-derived"
-    CUSTOMER_DERIVED = "customer-derived"
-    IMPORTED = "imported"
+    TOOL = "tool"
+    CUSTOMER = "customer"
+    IMPORT = "import"
 
     @classmethod
     def joined(cls, *taints: str) -> "Taint":

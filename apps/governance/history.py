@@ -28,7 +28,7 @@ SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
              FROM (SELECT * FROM governance_changerecord AS record
                     WHERE record.tenant_id = %s
                       AND record.subject_type = subject.kind AND record.subject_id = subject.pk
-                      AND (%s::timestamptz IS NULL OR record.at <= %s::timestamptz)
+                      AND (%s::timestamptz IS NULL OR record.created_at <= %s::timestamptz)
                     ORDER BY record.id DESC
                     LIMIT %s) AS latest
              LEFT JOIN governance_changetext AS text
@@ -75,7 +75,7 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
 def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> Found:
     """The record of each such row that was its latest then; an erased one may be of any row of the noun."""
     latest = (
-        ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, at__lte=moment)
+        ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, created_at__lte=moment)
         .order_by("subject_id", "-id")
         .distinct("subject_id")
     )
@@ -100,7 +100,7 @@ def _is_alone(model: type[Governed], equal: Iterable[str]) -> bool:
 def _erased(record: ChangeRecord) -> Erased:
     return Erased(
         f"The text of record {record.pk} was erased ({record.act} on {record.subject_type} {record.subject_id},"
-        f" {record.at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
+        f" {record.created_at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
         " Ask for a moment before it, or after a later change of that row."
     )
 

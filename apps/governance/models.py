@@ -40,13 +40,13 @@ class ChangeRecord(models.Model):
     evidence = models.JSONField(default=dict)
     taint = models.CharField(max_length=20, choices=Taint.choices)
     text_sha256 = models.CharField(max_length=64)
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "subject_type", "subject_id", "-id"], name="change_by_subject"),
-            models.Index(fields=["tenant", "act", "at"], name="change_by_act_and_time"),
+            models.Index(fields=["tenant", "act", "created_at"], name="change_by_act_and_time"),
         ]
 
     def __str__(self) -> str:
@@ -73,20 +73,20 @@ class Refusal(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     act = models.CharField(max_length=40, blank=True, choices=[(act.value, act.value) for act in Act])
     code = models.CharField(max_length=40)
-    sentence = models.CharField(max_length=500)
+    detail = models.CharField(max_length=500)
     subject_type = models.CharField(max_length=60, blank=True)
     subject_id = models.BigIntegerField(null=True)
     actor_role = models.CharField(max_length=20)
     actor_label = models.CharField(max_length=200)
     actor_user_id = models.BigIntegerField(null=True)
     agent_id = models.BigIntegerField(null=True)
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "-id"], name="refusal_newest_first"),
-            models.Index(fields=["tenant", "at"], name="refusal_by_time"),
+            models.Index(fields=["tenant", "created_at"], name="refusal_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class AuditLink(models.Model):
     entry_sha256 = models.CharField(max_length=64)
     previous_sha256 = models.CharField(max_length=64, blank=True)
     sha256 = models.CharField(max_length=64)
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["position"]
@@ -129,7 +129,7 @@ class AuditCheck(models.Model):
     position = models.BigIntegerField()
     sha256 = models.CharField(max_length=64, blank=True)
     finding_count = models.PositiveIntegerField()
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]

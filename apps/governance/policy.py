@@ -39,10 +39,10 @@ _STAFF = frozenset({Role.STAFF})
 _HOUSE = _ADMIN | _SYSTEM | _STAFF
 _OWNER = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
-_BLOCK = ("agent", "label", "body", "read_only", "pinned")
+_BLOCK = ("agent", "label", "body", "is_read_only", "is_pinned")
 _SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 _DESCRIBED = ("definition", "sha256")
-_LIMIT = ("member", "limited_act", "agents")
+_LIMIT = ("member", "limited_act", "agent_ids")
 _OF_LIMIT = frozenset({"member", "limited_act"})
 _NOTE = ("agent", "kind", "text", "due_at", "end_user_key")
 _SIGNED_BY = ("approved_by", "approved_at")
@@ -59,7 +59,7 @@ _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BOUND = ("base_version", "base_sha256", "base_content")
 _EDITED = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
 _PROPOSED = (
-    *("target_label", "content", "rationale", "evidence", "support_count", "proposed_by", "proposers", "tier", "taint"),
+    *("target_label", "content", "rationale", "evidence", "support_count", "proposed_by", "proposers", "risk", "taint"),
     *("expires_at", "revision_request"),
     *(*_BOUND, *_EDITED),
 )
@@ -103,7 +103,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
-        Act.SKILL_KEEP: Rule(PEOPLE, stamps=("retained_until",)),
+        Act.SKILL_RETAIN: Rule(PEOPLE, stamps=("retained_until",)),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
         Act.SKILL_QUARANTINE: Rule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINED),
         Act.SKILL_RELEASE: Rule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINED),
@@ -114,8 +114,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             _ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES
         ),
         Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
-        Act.MEMORY_DATE: Rule(PEOPLE, stamps=("line_dates",)),
-        Act.BLOCK_DATE: Rule(PEOPLE, stamps=("line_dates",)),
+        Act.MEMORY_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
+        Act.BLOCK_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
         Act.MEMORY_PROPOSE: Rule(
             PEOPLE, (), _AGENT | _SYSTEM, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
         ),
@@ -141,7 +141,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             does=Does.WRITES,
             stamps=("last_seen_at", *_WRITTEN),
         ),
-        Act.PROFILE_DATE: Rule(PEOPLE, stamps=("line_dates",)),
+        Act.PROFILE_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
         Act.PROFILE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.CONVERSATION_OPEN: Rule(_ALL, does=Does.MAKES),
         Act.CONVERSATION_TALK: Rule(PEOPLE, does=Does.MAKES),
@@ -151,13 +151,13 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_PROVE: Rule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
-        Act.CONVERSATION_FORGET: Rule(_SYSTEM, stamps=("erased_at",)),
+        Act.CONVERSATION_ERASE: Rule(_SYSTEM, stamps=("erased_at",)),
         Act.CONVERSATION_RATE: Rule(_AGENT, stamps=("rating", "rating_comment", "rated_at")),
         Act.CONVERSATION_DELEGATE: Rule(_AGENT, does=Does.NOTHING),
         **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), Rule(_AGENT, does=Does.NOTHING)),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
         Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
-        Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),
+        Act.DRAFT_CREATE: Rule(_SYSTEM, does=Does.MAKES),
         Act.DRAFT_SUPERSEDE: Rule(_SYSTEM, ("status",), stamps=_SETTLED_BY),
         Act.DRAFT_SEND: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=("sent_text", "message", *_SETTLED_BY)),
         Act.DRAFT_SEND_EDITED: Rule(PEOPLE, ("status", "sent_text"), risk=Risk.HIGH, stamps=("message", *_SETTLED_BY)),
@@ -169,7 +169,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             does=Does.WRITES,
         ),
         Act.ESCALATION_ANSWER: Rule(PEOPLE, ("status", "answer"), risk=Risk.HIGH, stamps=_SETTLED_BY),
-        Act.ESCALATION_DISMISS: Rule(PEOPLE, ("status", "dismissal"), stamps=_SETTLED_BY),
+        Act.ESCALATION_DISMISS: Rule(PEOPLE, ("status", "dismissal_reason"), stamps=_SETTLED_BY),
         Act.SEND_RULE_WRITE: Rule(
             PEOPLE,
             ("agent", "channel", "skill", "send_mode"),
@@ -193,9 +193,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.COMMENT_ADD: Rule(PEOPLE, ("text",), does=Does.MAKES),
         Act.COMMENT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("text",)),
         Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
-        Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
-        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),
-        Act.PROPOSAL_UNDO: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_WAITS_AGAIN, "replaced")),
+        Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "risk")),
+        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced_values")),
+        Act.PROPOSAL_UNDO: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_WAITS_AGAIN, "replaced_values")),
         Act.PROPOSAL_REJECT: Rule(PEOPLE, stamps=_DECIDED),
         Act.PROPOSAL_REOPEN: Rule(PEOPLE, stamps=(*_WAITS_AGAIN, "expires_at")),
         Act.PROPOSAL_SNOOZE: Rule(PEOPLE, stamps=("snoozed_until",)),
@@ -245,10 +245,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.AGENT_TOOL_AMEND: Rule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DESCRIBED),
         Act.AGENT_TOOL_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
-        Act.TOOL_APPROVAL_ASK: Rule(_SYSTEM, does=Does.MAKES),
+        Act.TOOL_APPROVAL_REQUEST: Rule(_SYSTEM, does=Does.MAKES),
         Act.TOOL_APPROVAL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SETTLED_BY),
         Act.TOOL_APPROVAL_REFUSE: Rule(PEOPLE, ("status", "reason"), stamps=_SETTLED_BY),
-        Act.TOOL_APPROVAL_SPEND: Rule(_SYSTEM, ("status",)),
+        Act.TOOL_APPROVAL_CONSUME: Rule(_SYSTEM, ("status",)),
         Act.INVOKABLE_ALLOW: Rule(
             PEOPLE, ("agent", "callee", "role_hint", "budget_micro_usd"), risk=Risk.HIGH, does=Does.MAKES
         ),
@@ -267,13 +267,17 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.LIMIT_WRITE: Rule(_ADMIN, _LIMIT, risk=Risk.HIGH, settled=_OF_LIMIT, does=Does.WRITES),
         Act.LIMIT_LIFT: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_WRITE: Rule(
-            _ADMIN, ("agent", "role", "granted"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES
+            _ADMIN, ("agent", "role", "permissions"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES
         ),
         Act.GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
-        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
-        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("deactivated_by", "deactivated_at")),
-        Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why"), does=Does.MAKES),
+        Act.KILL_SWITCH_ACTIVATE: Rule(
+            PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=Does.MAKES
+        ),
+        Act.KILL_SWITCH_DEACTIVATE: Rule(
+            PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("deactivated_by", "deactivated_at")
+        ),
+        Act.CHECKPOINT_CREATE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "reason"), does=Does.MAKES),
     }
 )
 

@@ -4,7 +4,7 @@ from typing import Final
 
 # What people choose about how an agent runs.
 AGENT_RUNS: Final = (
-    *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
+    *("title", "model", "contract", "has_learning", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *(
         "flavour",
         "context_tier",
@@ -22,9 +22,9 @@ AGENT_RUNS: Final = (
         "may_show_tables_and_charts",
         "may_edit_memory",
     ),
-    *("may_edit_skills", "reflects", "has_notebook", "has_examples"),
+    *("may_edit_skills", "has_reflection", "has_notebook", "has_examples"),
     *(
-        "distils",
+        "is_memory_distilled",
         "is_short_tier_distilled",
         "is_mid_tier_distilled",
         "is_long_tier_distilled",
@@ -41,5 +41,5 @@ PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", 
 CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 TOLD: Final = (
     *("title", "url", "is_active"),
-    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_version", "on_distilled", "on_review"),
+    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_learning_version", "on_distillation", "on_review"),
 )

@@ -24,20 +24,22 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
         Act.EDIT_CLUSTER_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),
-        Act.EDIT_CLUSTER_DISMISS: Rule(PEOPLE, ("status", "reason"), stamps=("count_at_dismissal", *_SETTLED_BY)),
+        Act.EDIT_CLUSTER_DISMISS: Rule(
+            PEOPLE, ("status", "dismissal_reason"), stamps=("count_at_dismissal", *_SETTLED_BY)
+        ),
         Act.EDIT_CLUSTER_REOPEN: Rule(PEOPLE | _SYSTEM, ("status",)),
-        Act.EXAMPLE_KEEP: Rule(
+        Act.EXAMPLE_ADD: Rule(
             PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=Does.MAKES, stamps=_SIGNED_BY
         ),
         Act.EXAMPLE_RETIRE: Rule(PEOPLE, ("status",)),
-        Act.REPORT_MAKE: Rule(PEOPLE, ("reason_code", "explanation", "correction"), does=Does.MAKES),
+        Act.REPORT_CREATE: Rule(PEOPLE, ("reason_code", "explanation", "correction"), does=Does.MAKES),
         Act.REPORT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("explanation", "correction")),
-        Act.REPORT_SETTLE: Rule(PEOPLE, ("status", "outcome", "settlement"), stamps=_SETTLED_BY),
-        Act.CONTRADICTION_LOOK: Rule(PEOPLE, does=Does.NOTHING),
+        Act.REPORT_RESOLVE: Rule(PEOPLE, ("status", "outcome", "resolution"), stamps=_SETTLED_BY),
+        Act.CONTRADICTION_SCAN: Rule(PEOPLE, does=Does.NOTHING),
         Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
-        Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
+        Act.CONTRADICTION_RECUR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
         Act.CONTRADICTION_CLEAR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
-        Act.CONTRADICTION_DISMISS: Rule(PEOPLE, ("status", "dismissal"), stamps=_SETTLED_BY),
-        Act.CONTRADICTION_REOPEN: Rule(PEOPLE, ("status",), stamps=("dismissal", *_SETTLED_BY)),
+        Act.CONTRADICTION_DISMISS: Rule(PEOPLE, ("status", "dismissal_reason"), stamps=_SETTLED_BY),
+        Act.CONTRADICTION_REOPEN: Rule(PEOPLE, ("status",), stamps=("dismissal_reason", *_SETTLED_BY)),
     }
 )

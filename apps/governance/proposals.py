@@ -62,7 +62,7 @@ class ProposedChange:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     base_version: int = 0
     base_content: Mapping[str, Any] = field(default_factory=dict)
-    tier: Tier = Tier.LOW
+    risk: Tier = Tier.LOW
     # Whose words they are, if not just those of whoever proposes.
     proposed_by: str = ""
     taint: Taint | None = None
@@ -77,8 +77,8 @@ class ProposedChange:
 class Verdict:
     """A reviewer's yes: to which bytes, edited how and over what, with which findings confirmed."""
 
-    seen_sha256: str
-    tier: Tier
+    reviewed_sha256: str
+    risk: Tier
     edited: Mapping[str, Any] | None = None
     base: Base | None = None
     findings: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Verdict:
 
 def panel_of(proposal: Proposal, terms: Terms) -> Panel:
     """Who has to agree to it as it stands."""
-    return panel_for(Tier(proposal.tier), terms.high_risk_reviewers)
+    return panel_for(Tier(proposal.risk), terms.high_risk_reviewers)
 
 
 def has_enough(proposal: Proposal, terms: Terms) -> bool:
@@ -109,9 +109,9 @@ def reviewers_of(proposal: Proposal) -> list[Approval]:
     return list(Approval.objects.filter(proposal=proposal, content_sha256=proposal.content_sha256))
 
 
-def refuse_unseen(proposal: Proposal, seen_sha256: str) -> None:
+def refuse_unseen(proposal: Proposal, reviewed_sha256: str) -> None:
     """Refuse a yes to other bytes than those that stand there."""
-    if proposal.content_sha256 != seen_sha256:
+    if proposal.content_sha256 != reviewed_sha256:
         raise Unseen(
             "The proposal is not what you read: somebody revised it, edited it or bound it to a newer text since."
             " Read it again and decide on what stands there.",
@@ -136,10 +136,10 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
     """Refuse whoever would judge their own words where nobody may, and whoever said yes to these bytes already."""
     if edits:
         return
-    if actor.user_id in authors_of(proposal) and not panel.is_self_approval:
+    if actor.user_id in authors_of(proposal) and not panel.may_self_approve:
         wrote = "edited" if actor.user_id == proposal.edited_by_id else "proposed"
         raise NeedsAnotherReviewer(
-            f"{actor.label} {wrote} this, and at the tier {proposal.tier} nobody approves their own words."
+            f"{actor.label} {wrote} this, and at the tier {proposal.risk} nobody approves their own words."
             f" Ask {panel.reviewers} other reviewers."
         )
     if any(one.user_id == actor.user_id for one in reviewers_of(proposal)):
@@ -148,12 +148,12 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
 
 def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
     """Refuse a first yes that could never be followed by enough others, and say the ways out."""
-    if panel.is_self_approval or terms.people is None:
+    if panel.may_self_approve or terms.people is None:
         return
     able = terms.people - authors_of(proposal)
     if len(able) < panel.reviewers:
         raise NeedsAnotherReviewer(
-            f"The tier of this is {proposal.tier}: it needs {panel.reviewers} reviewers who neither proposed nor edited the"
+            f"The tier of this is {proposal.risk}: it needs {panel.reviewers} reviewers who neither proposed nor edited the"
             f" words, and the tenant has {len(able)} of them. Invite somebody, or let an admin set “reviewers at the high"
             " tier” to one in the settings."
         )

@@ -47,7 +47,7 @@ def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
         if now[part].get(name) != value
     ]
     said += [
-        f"The approval by {approval['by']} at {approval['at']} does not stand in the books."
+        f"The approval by {approval['by']} at {approval['created_at']} does not stand in the books."
         for approval in receipt["approvals"]
         if approval not in now["approvals"]
     ]
@@ -78,9 +78,9 @@ def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
     for approval in proposal.approvals.order_by("id"):
         yield {
             "by": approval.user_label,
-            "at": as_stored(approval.at),
+            "created_at": as_stored(approval.created_at),
             "content_sha256": approval.content_sha256,
-            "edited": approval.edited,
+            "is_edited": approval.is_edited,
             "confirmed_findings": approval.confirmed_findings,
         }
 

@@ -22,8 +22,8 @@ SENTENCE_CHARACTERS = 500
 
 # A tenant that is not there yet has no books; the attempt to make it leaves nothing.
 _INSERT = """
-INSERT INTO governance_refusal (tenant_id, act, code, sentence, subject_type, subject_id, actor_role, actor_label,
-                                actor_user_id, agent_id, at)
+INSERT INTO governance_refusal (tenant_id, act, code, detail, subject_type, subject_id, actor_role, actor_label,
+                                actor_user_id, agent_id, created_at)
 SELECT id, %s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp() FROM tenants_tenant WHERE id = %s
 """
 

@@ -86,7 +86,7 @@ class Proposal(Governed):
     edited_by = models.CharField(max_length=200, blank=True)
     edited_by_id = models.BigIntegerField(null=True, blank=True)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
-    tier = models.CharField(max_length=10, choices=TIERS, default=Tier.LOW.value)
+    risk = models.CharField(max_length=10, choices=TIERS, default=Tier.LOW.value)
     rationale = models.TextField(blank=True)
     evidence = models.JSONField(default=dict, blank=True)
     support_count = models.PositiveIntegerField(default=1)
@@ -102,7 +102,7 @@ class Proposal(Governed):
     claimed_at = models.DateTimeField(null=True, blank=True)
     revision_request = models.TextField(blank=True)
     approval_count = models.PositiveIntegerField(default=0)
-    replaced = models.JSONField(default=dict, blank=True)
+    replaced_values = models.JSONField(default=dict, blank=True)
     decided_by = models.CharField(max_length=200, blank=True)
     decided_by_id = models.BigIntegerField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -203,11 +203,11 @@ class Approval(models.Model):
     user_id = models.BigIntegerField()
     user_label = models.CharField(max_length=200)
     content_sha256 = models.CharField(max_length=64)
-    edited = models.BooleanField(default=False)
+    is_edited = models.BooleanField(default=False)
     is_self_approval = models.BooleanField(default=False)
     confirmed_findings = models.JSONField(default=list, blank=True)
     reason = models.TextField(blank=True)
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["id"]

@@ -62,7 +62,7 @@ class Panel:
     """Who has to agree: how many, and whether whoever wrote or edited the words may be one of them."""
 
     reviewers: int
-    is_self_approval: bool
+    may_self_approve: bool
 
 
 def tier_of(touches: Iterable[Touch]) -> Tier:
@@ -78,10 +78,10 @@ def highest(*tiers: Tier) -> Tier:
 def panel_for(tier: Tier, high_risk_reviewers: int) -> Panel:
     """At the high tier nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
     if tier is Tier.HIGH and high_risk_reviewers > 1:
-        return Panel(high_risk_reviewers, is_self_approval=False)
-    return Panel(1, is_self_approval=True)
+        return Panel(high_risk_reviewers, may_self_approve=False)
+    return Panel(1, may_self_approve=True)
 
 
 def standing(reviewers: Collection[int | None], authors: Collection[int], panel: Panel) -> int:
     """How many of those who approved these bytes count."""
-    return len(set(reviewers) if panel.is_self_approval else set(reviewers) - set(authors))
+    return len(set(reviewers) if panel.may_self_approve else set(reviewers) - set(authors))

@@ -22,7 +22,7 @@ class Version:
     act: str
     by: str
     role: str
-    at: datetime
+    created_at: datetime
     taint: str
     reason: str
     values: Values | None
@@ -68,7 +68,7 @@ def version_of(record: ChangeRecord) -> Version:
         act=record.act,
         by=record.actor_label,
         role=record.actor_role,
-        at=record.at,
+        created_at=record.created_at,
         taint=record.taint,
         reason=text.reason if text else "",
         values=text.after if text else None,

@@ -23,14 +23,14 @@ def throw_switch(
         reason=reason,
         activated_by=actor.label,
     )
-    with governed(Act.SWITCH_THROW, switch, actor=actor, reason=reason):
+    with governed(Act.KILL_SWITCH_ACTIVATE, switch, actor=actor, reason=reason):
         pass
     return switch
 
 
 def lift_switch(switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None) -> KillSwitch:
     """Let it go on. What waited is taken up by the next sweep, in the order it arrived."""
-    with governed(Act.SWITCH_LIFT, switch, actor=actor, read_at=read_at, reason=reason) as row:
+    with governed(Act.KILL_SWITCH_DEACTIVATE, switch, actor=actor, read_at=read_at, reason=reason) as row:
         row.lift()
         row.deactivated_by = actor.label
         row.deactivated_at = timezone.now()

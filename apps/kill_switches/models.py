@@ -50,10 +50,10 @@ class KillSwitch(Governed):
         PAUSE_AGENT = PAUSE_AGENT, "Pause answering"
 
     class Status(models.TextChoices):
-        """Lifted is terminal: the next stop is a switch of its own, with its own reason."""
+        """Off is terminal: the next stop is a switch of its own, with its own reason."""
 
         ON = "on"
-        LIFTED = "lifted"
+        OFF = "off"
 
     kind = models.CharField("what stops", max_length=20, choices=Kind.choices)
     agent = models.ForeignKey(
@@ -79,7 +79,7 @@ class KillSwitch(Governed):
     deactivated_by = models.CharField(max_length=200, editable=False, blank=True)
     deactivated_at = models.DateTimeField(null=True, editable=False)
 
-    noun = "switch"
+    noun = "kill_switch"
     objects = SwitchQuerySet.as_manager()
 
     class Meta(Governed.Meta):
@@ -108,6 +108,6 @@ class KillSwitch(Governed):
         """What it stops, for whom and where."""
         return stopped(self.kind, Reach(self.agent.key if self.agent else "", self.channel))
 
-    @transition(field=status, source=Status.ON, target=Status.LIFTED)
+    @transition(field=status, source=Status.ON, target=Status.OFF)
     def lift(self) -> None:
         """What it stopped goes on."""

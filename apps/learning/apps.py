@@ -15,5 +15,5 @@ class LearningConfig(AppConfig):
         from apps.webhooks.rules import Event
         from apps.webhooks.telling import OF_ROWS
 
-        OF_ROWS[Event.DISTILLED] = said_of_run
-        OF_ROWS[Event.VERSION] = said_of_version
+        OF_ROWS[Event.DISTILLATION] = said_of_run
+        OF_ROWS[Event.LEARNING_VERSION] = said_of_version

@@ -40,13 +40,13 @@ from apps.texts.telling import known_of_sender
 AT_ONCE: Final = 100
 ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
 # Turns are the business of whoever takes them; this only reads how they ended.
-_DEAD_TURNS: Final = """
+_FAILED_TURNS: Final = """
 SELECT turn.id, turn.conversation_id, turn.finished_at, turn.failure_code, turn.failure
   FROM runtime_turn AS turn JOIN conversations_conversation AS thread
     ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
  WHERE turn.tenant_id = app_tenant() AND thread.agent_id = %(agent)s AND turn.status = 'failed'
    AND NOT thread.off_the_record AND thread.member_user_id IS NULL AND NOT EXISTS (
-       SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = turn.tenant_id AND known.source = 'dead_turn'
+       SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = turn.tenant_id AND known.source = 'failed_turn'
           AND known.source_id = turn.id)
  ORDER BY turn.id LIMIT %(limit)s
 """
@@ -69,7 +69,7 @@ def capture(agent_id: int, *, actor: Actor) -> int:
         settled = [
             *_drafts(agent_id, actor),
             *_escalations(agent_id, actor),
-            *_dead_turns(agent_id),
+            *_failed_turns(agent_id),
             *_rejections(agent_id, actor),
             *_rejected_versions(agent_id, actor),
             *_reports(agent_id, actor),
@@ -154,13 +154,13 @@ def _escalations(agent_id: int, actor: Actor) -> Iterator[Settled]:
         yield Settled(found, row.turn_id, row.created_at, (row.question, row.answer), told)
 
 
-def _dead_turns(agent_id: int) -> Iterator[Settled]:
+def _failed_turns(agent_id: int) -> Iterator[Settled]:
     with connection.cursor() as cursor:
-        cursor.execute(_DEAD_TURNS, {"agent": agent_id, "limit": AT_ONCE})
+        cursor.execute(_FAILED_TURNS, {"agent": agent_id, "limit": AT_ONCE})
         rows = cursor.fetchall()
     for turn_id, conversation_id, at, code, failure in rows:
-        found = Found(LessonSource.DEAD_TURN, turn_id, agent_id, conversation_id, at)
-        yield Settled(found, turn_id, at, (failure,), partial(cases.of_dead_turn, code=code, failure=failure))
+        found = Found(LessonSource.FAILED_TURN, turn_id, agent_id, conversation_id, at)
+        yield Settled(found, turn_id, at, (failure,), partial(cases.of_failed_turn, code=code, failure=failure))
 
 
 def _rejections(agent_id: int, actor: Actor) -> Iterator[Settled]:
@@ -204,7 +204,7 @@ def _reports(agent_id: int, actor: Actor) -> Iterator[Settled]:
     """What people said of replies counts once somebody has looked at it."""
     source = LessonSource.REPORTED_REPLY
     rows = Report.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
-    settled = rows.filter(status=Report.Status.SETTLED, **ON_THE_RECORD).select_related("message")
+    settled = rows.filter(status=Report.Status.RESOLVED, **ON_THE_RECORD).select_related("message")
     for row in settled.order_by("pk")[:AT_ONCE]:
         found = Found(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
         texts = (row.message.text, row.explanation, row.correction)

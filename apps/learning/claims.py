@@ -19,7 +19,7 @@ from apps.llm.backend import BackendError
 LEASE_SECONDS: Final = 180
 
 _CLAIM: Final = """
-INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_attempt_at, failures, failure)
+INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_attempt_at, failures, failure_code)
 VALUES (app_tenant(), %(conversation)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0, '')
 ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET lease_until = excluded.lease_until
  WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_attempt_at <= statement_timestamp())
@@ -27,7 +27,8 @@ RETURNING failures
 """
 _LET_GO: Final = """
 UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
-       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s, failure = %(failure)s
+       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s,
+       failure_code = %(failure_code)s
  WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
 """
 
@@ -55,12 +56,12 @@ def let_go(conversation: Conversation, failures: int, *, actor: Actor) -> None:
     _let_go(conversation, 0.0, failures, "", actor)
 
 
-def _let_go(conversation: Conversation, wait: float, failures: int, failure: str, actor: Actor) -> None:
+def _let_go(conversation: Conversation, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
     given: dict[str, int | float | str] = {
         "conversation": conversation.pk,
         "wait": wait,
         "failures": failures,
-        "failure": failure,
+        "failure_code": failure_code,
     }
     with acting(actor), connection.cursor() as cursor:
         cursor.execute(_LET_GO, given)

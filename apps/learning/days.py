@@ -19,8 +19,8 @@ LEASE_SECONDS: Final = 180
 WAITING: Final = Reflection.Verdict.WAITING
 
 _CLAIM: Final = """
-INSERT INTO learning_reflection AS held (tenant_id, agent_id, day, verdict, reason, conversations, skills, model, stand_in,
-                                         input_tokens, output_tokens, at, lease_until, next_attempt_at, failures)
+INSERT INTO learning_reflection AS held (tenant_id, agent_id, day, verdict, reason, conversation_ids, skill_ids, model, is_stand_in,
+                                         input_tokens, output_tokens, created_at, lease_until, next_attempt_at, failures)
 VALUES (app_tenant(), %(agent)s, %(day)s, 'waiting', '', '[]', '[]', '', false, 0, 0, statement_timestamp(),
         statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0)
 ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET lease_until = excluded.lease_until
@@ -48,10 +48,10 @@ class Outcome:
 
     verdict: Reflection.Verdict
     reason: str
-    conversations: tuple[int, ...] = ()
+    conversation_ids: tuple[int, ...] = ()
     reply: Reply | None = None
-    skills: tuple[int, ...] = ()
-    proposals: tuple[int, ...] = ()
+    skill_ids: tuple[int, ...] = ()
+    proposal_ids: tuple[int, ...] = ()
 
 
 class TakenOver(Exception):
@@ -80,9 +80,9 @@ def settle(held: Held, outcome: Outcome, *, actor: Actor) -> Reflection:
         settled = Reflection.objects.filter(pk=held.row_id, verdict=WAITING).update(
             verdict=outcome.verdict,
             reason=outcome.reason,
-            conversations=list(outcome.conversations),
-            skills=list(outcome.skills),
-            proposals=list(outcome.proposals),
+            conversation_ids=list(outcome.conversation_ids),
+            skill_ids=list(outcome.skill_ids),
+            proposal_ids=list(outcome.proposal_ids),
             **used(outcome.reply, actor=actor),
         )
         if not settled:

@@ -120,14 +120,14 @@ def attempt_digest(tenant_id: int, agent_id: int) -> None:
 def _taken(agent_id: int, actor: Actor) -> Material | None:
     with acting(actor):
         one_at_a_time(agent_id)
-        agent = Agent.objects.visible_to(actor).filter(pk=agent_id, learns=True).first()
+        agent = Agent.objects.visible_to(actor).filter(pk=agent_id, has_learning=True).first()
         if agent is None or _is_held(agent_id, actor):
             return None
         rows = list(LessonRow.objects.filter(agent_id=agent_id, learning_version=None))
-        known = {row.pk: row.noted_at for row in rows}
+        known = {row.pk: row.last_case_recorded_at for row in rows}
         lessons = lessons_to_digest([row.value for row in rows], timezone.now())
-        read_at = DigestClaim.objects.filter(agent_id=agent_id).values_list("read_at", flat=True).first()
-        if not any(read_at is None or known[each.lesson_id] > read_at for each in lessons):
+        last_digest_at = DigestClaim.objects.filter(agent_id=agent_id).values_list("last_digest_at", flat=True).first()
+        if not any(last_digest_at is None or known[each.lesson_id] > last_digest_at for each in lessons):
             return None
         failures = claim_digest(agent_id, actor=actor)
         if failures is None:
@@ -148,7 +148,7 @@ def _corrections(agent_id: int) -> tuple[Correction, ...]:
     """As the lessons of edited drafts keep them: masked."""
     rows = LessonRow.objects.filter(agent_id=agent_id, source=LessonSource.EDITED_DRAFT.value)
     return corrections_to_digest(
-        Correction(row.pk, row.went_wrong, row.instead, row.last_seen_at) for row in rows.order_by("-last_seen_at")[:50]
+        Correction(row.pk, row.problem, row.correction, row.last_seen_at) for row in rows.order_by("-last_seen_at")[:50]
     )
 
 
@@ -156,7 +156,7 @@ def _request(material: Material) -> Request:
     shown = digest_message(
         bullets_of(material.active_body),
         [
-            LessonLine(each.lesson_id, each.situation, each.went_wrong, each.instead, each.support_count)
+            LessonLine(each.lesson_id, each.situation, each.problem, each.correction, each.support_count)
             for each in material.lessons
         ],
         [CorrectionLine(each.draft, each.sent) for each in material.corrections],
@@ -217,7 +217,7 @@ def _versioned(material: Material, vetted: Accepted, reply: Reply, actor: Actor)
         mode = TenantSettings.objects.visible_to(actor).get().learning_apply_mode
         if mode == ApplyMode.AUTO:
             apply_version(version, actor=actor)
-        tell_of_learning(Event.VERSION, version.pk, tenant_id=actor.tenant_id)
+        tell_of_learning(Event.LEARNING_VERSION, version.pk, tenant_id=actor.tenant_id)
         verdict = Verdict.APPLIED if mode == ApplyMode.AUTO else Verdict.PROPOSED
         return _ended(material, Outcome(verdict, (), reply, vetted.unknown_lesson_ids, version), actor)
 

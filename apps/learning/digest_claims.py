@@ -14,7 +14,7 @@ from apps.llm.backend import BackendError
 LEASE_SECONDS: Final = 240
 
 _CLAIM: Final = """
-INSERT INTO learning_digestclaim AS held (tenant_id, agent_id, lease_until, claimed_at, next_attempt_at, failures, failure)
+INSERT INTO learning_digestclaim AS held (tenant_id, agent_id, lease_until, claimed_at, next_attempt_at, failures, failure_code)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(),
         statement_timestamp(), 0, '')
 ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, claimed_at = excluded.claimed_at
@@ -22,12 +22,12 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_unt
 RETURNING failures
 """
 _PUT_OFF: Final = """
-UPDATE learning_digestclaim SET lease_until = statement_timestamp(), failures = %(failures)s, failure = %(failure)s,
+UPDATE learning_digestclaim SET lease_until = statement_timestamp(), failures = %(failures)s, failure_code = %(failure_code)s,
        next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s
 """
 _END: Final = """
-UPDATE learning_digestclaim SET lease_until = statement_timestamp(), read_at = claimed_at, failures = 0, failure = ''
+UPDATE learning_digestclaim SET lease_until = statement_timestamp(), last_digest_at = claimed_at, failures = 0, failure_code = ''
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s
 """
 
@@ -57,6 +57,6 @@ def end_digest(agent_id: int, *, actor: Actor) -> None:
         cursor.execute(_END, {"agent": agent_id})
 
 
-def _put_off(agent_id: int, wait: float, failures: int, failure: str, actor: Actor) -> None:
+def _put_off(agent_id: int, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
     with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, {"agent": agent_id, "wait": wait, "failures": failures, "failure": failure})
+        cursor.execute(_PUT_OFF, {"agent": agent_id, "wait": wait, "failures": failures, "failure_code": failure_code})

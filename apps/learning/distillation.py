@@ -67,7 +67,7 @@ def distil_due(agent_id: int, *, actor: Actor, backend: Backend) -> tuple[TierRu
     """Every tier of an agent that is due, in the order in which one reads the other."""
     with acting(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
-    if agent is None or not agent.learns:
+    if agent is None or not agent.has_learning:
         return ()
     tier_clock.wind(agent, actor=actor)
     runs = (_run_if_due(agent, tier, actor, backend) for tier in Tier)
@@ -125,7 +125,10 @@ def _put_off(agent: Agent, due: Due, error: BackendError, actor: Actor) -> None:
 def switches_of(agent: Agent) -> Switches:
     """What the agent's page says (R174)."""
     return Switches(
-        agent.distils, agent.is_short_tier_distilled, agent.is_mid_tier_distilled, agent.is_long_tier_distilled
+        agent.is_memory_distilled,
+        agent.is_short_tier_distilled,
+        agent.is_mid_tier_distilled,
+        agent.is_long_tier_distilled,
     )
 
 
@@ -148,7 +151,7 @@ def _material(agent: Agent, tier: Tier, actor: Actor) -> Material:
 
 
 def _stands(row: MemoryTier | None) -> bool:
-    return row is not None and row.status == MemoryTier.Status.STANDING
+    return row is not None and row.status == MemoryTier.Status.ACTIVE
 
 
 def _was_stored(agent: Agent, tier: Tier) -> bool:
@@ -182,11 +185,11 @@ def _vetted(material: Material, found: Sequence[Fact], reply: Reply) -> Outcome:
     budget = BUDGET_TOKENS[material.tier]
     kept = vet_rewrite(material.before, found, lines_of(material.source), budget_tokens=budget)
     if isinstance(kept, Refused):
-        return Outcome(TierRun.Verdict.REFUSED, reasons=kept.reasons, proposed=tuple(found), reply=reply)
+        return Outcome(TierRun.Verdict.REFUSED, reasons=kept.reasons, proposed_facts=tuple(found), reply=reply)
     if kept.facts == material.before:
         return Outcome(TierRun.Verdict.NOTHING, reply=reply)
     held = is_held(material.tier, material.stored_runs)
-    verdict = TierRun.Verdict.HELD if held else TierRun.Verdict.STORED
+    verdict = TierRun.Verdict.PENDING if held else TierRun.Verdict.STORED
     return Outcome(verdict, marked(kept.facts), kept.facts, reply=reply)
 
 
@@ -213,7 +216,7 @@ def _request(agent: Agent, material: Material) -> Request:
 def _stored(agent: Agent, due: Due, material: Material, outcome: Outcome, actor: Actor) -> TierRun:
     """The text, the run and the clock stand or fall together."""
     with acting(actor):
-        if outcome.verdict in {TierRun.Verdict.STORED, TierRun.Verdict.HELD}:
+        if outcome.verdict in {TierRun.Verdict.STORED, TierRun.Verdict.PENDING}:
             row = material.row
             read_at = None if row._state.adding else row.version
             store_tier(
@@ -221,11 +224,11 @@ def _stored(agent: Agent, due: Due, material: Material, outcome: Outcome, actor:
                 actor=actor,
                 body=outcome.body,
                 facts=[asdict(fact) for fact in outcome.facts],
-                is_held=outcome.verdict == TierRun.Verdict.HELD,
+                is_held=outcome.verdict == TierRun.Verdict.PENDING,
                 read_at=read_at,
             )
         tier_clock.settle(agent.pk, material.tier, actor=actor)
         run = write_run(agent, due, outcome, len(material.before), actor=actor)
         if material.tier is not Tier.SHORT:  # R175
-            tell_of_learning(Event.DISTILLED, run.pk, tenant_id=actor.tenant_id)
+            tell_of_learning(Event.DISTILLATION, run.pk, tenant_id=actor.tenant_id)
         return run

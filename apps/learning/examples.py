@@ -31,12 +31,12 @@ def is_correction(lesson: Lesson) -> bool:
 
 def words_of(lesson: Lesson) -> Words:
     """What the lesson says, masked when its case was written down."""
-    return Words(lesson.situation, lesson.went_wrong, lesson.instead)
+    return Words(lesson.situation, lesson.problem, lesson.correction)
 
 
 def keep_as_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
     """Keep the lesson's words, or those that this person wrote instead; what identifies somebody is masked in either."""
-    authorize(actor, Act.EXAMPLE_KEEP, lesson.tenant_id, agent_id=lesson.agent_id)
+    authorize(actor, Act.EXAMPLE_ADD, lesson.tenant_id, agent_id=lesson.agent_id)
     if not is_correction(lesson):
         sentence = "Only what a person changed in a draft is an example. This lesson came of something else."
         raise Invalid(sentence, {"lesson_id": [sentence]})

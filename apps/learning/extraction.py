@@ -69,7 +69,7 @@ class Worthwhile:
     draft: Vetted
     reply: Reply
     called: frozenset[str]
-    masked: Mapping[str, int]
+    masked_counts: Mapping[str, int]
     of_days: str
 
 
@@ -186,8 +186,8 @@ def _reported(conversation: Conversation) -> Mapping[int, str]:
 def _decide(
     conversation: Conversation, lines: Sequence[Line], private: Private, backend: Backend
 ) -> Finding | Worthwhile:
-    if not conversation.agent.learns:
-        return Finding(Verdict.SWITCHED_OFF, "Learning is off for this agent.")
+    if not conversation.agent.has_learning:
+        return Finding(Verdict.LEARNING_OFF, "Learning is off for this agent.")
     refusal = gate(lines, conversation.outcome, off_the_record=conversation.off_the_record)
     if isinstance(refusal, Refused):
         return Finding(Verdict(refusal.verdict), refusal.reason)
@@ -201,7 +201,7 @@ def _decide(
     masked = counted_in(texts, Firewall.against(private.known, templates=private.templates))
     vetted = vet(found.name, *texts, known=private.known, templates=private.templates)
     if isinstance(vetted, Refused):
-        return Finding(Verdict(vetted.verdict), vetted.reason, reply, masked=masked)
+        return Finding(Verdict(vetted.verdict), vetted.reason, reply, masked_counts=masked)
     draft, of_days = by_date(vetted, private.day)
     return Worthwhile(draft, reply, called_in(lines), masked, of_days)
 
@@ -231,7 +231,7 @@ def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, ac
 
 def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> tuple[Finding, Skill]:
     """Where the agent has a runbook that surely says the same, this is one more reason for it; else there is a new draft."""
-    draft, reply, masked = worthwhile.draft, worthwhile.reply, worthwhile.masked
+    draft, reply, masked = worthwhile.draft, worthwhile.reply, worthwhile.masked_counts
     tools = tuple(sorted(tools_in(draft.body, worthwhile.called)))
     drafted = f"Drafted {draft.name}."
     if alike := closest(draft, worthwhile.called, conversation.agent_id, actor=actor):
@@ -240,7 +240,11 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
             adds = skill.status == Skill.Status.DRAFT
             said = f"Adds to the draft {skill.name}." if adds else f"The agent has the skill {skill.name}."
             return Finding(
-                Verdict.SUPPORTS if adds else Verdict.KNOWN, f"{said} {why.reason}", reply, tools, worthwhile.masked
+                Verdict.SUPPORTS if adds else Verdict.KNOWN,
+                f"{said} {why.reason}",
+                reply,
+                tools,
+                worthwhile.masked_counts,
             ), skill
         drafted += f" Perhaps {skill.name} says the same. {why.reason}"
     if worthwhile.of_days:
@@ -251,7 +255,7 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
         actor=actor,
         values=asdict(draft),
         evidence={"conversation_id": conversation.pk},
-        taint=Taint.IMPORTED if imported else Taint.CUSTOMER_DERIVED,
+        taint=Taint.IMPORT if imported else Taint.CUSTOMER,
     )
     return Finding(Verdict.DRAFTED, drafted, reply, tools, masked), new
 

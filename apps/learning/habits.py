@@ -92,7 +92,7 @@ def propose_in_skill(
         if text in body:
             raise Conflicting(f"The skill “{skill.title}” says so already, or its next version that waits does.")
         rationale, evidence = _shown_by(cluster)
-        values = {**words, "body": in_runbook(body, cluster.habit, text)}
+        values = {**words, "body": in_runbook(body, cluster.category, text)}
         proposal = propose_revision(skill, actor=actor, values=values, rationale=rationale, evidence=evidence)
         return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
 
@@ -160,7 +160,7 @@ def _found(
     cases: Sequence[LessonCase], reasons: Mapping[int, str], known: Sequence[str]
 ) -> Sequence[tuple[Cluster, str]]:
     edits = [
-        Edit(case.pk, case.lesson.went_wrong, case.lesson.instead)
+        Edit(case.pk, case.lesson.problem, case.lesson.correction)
         for case in cases
         if case.lesson and case.source == LessonSource.EDITED_DRAFT
     ]
@@ -182,7 +182,7 @@ def _of_discards(
 
 
 def _counted(agent_id: int, cluster: Cluster, habit: str, known: Mapping[str, EditCluster], actor: Actor) -> int:
-    row = known.get(cluster.key) or find_cluster(agent_id, actor=actor, cluster=cluster, habit=habit)
+    row = known.get(cluster.key) or find_cluster(agent_id, actor=actor, cluster=cluster, category=habit)
     new = note_members(row, cluster.edit_ids, actor=actor)
     if row.status == EditCluster.Status.DISMISSED and grew_enough(row.members.count(), row.count_at_dismissal):
         reopen_cluster(row, actor=actor, reason="Three times as many drafts show it as when it was dismissed.")

@@ -22,8 +22,8 @@ class Finding:
     verdict: Extraction.Verdict
     reason: str
     reply: Reply | None = None
-    tools: tuple[str, ...] = ()
-    masked: Mapping[str, int] = field(default_factory=dict)
+    tool_names: tuple[str, ...] = ()
+    masked_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
@@ -50,8 +50,8 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             verdict=finding.verdict,
             reason=finding.reason,
             skill=skill,
-            tools=list(finding.tools),
-            masked=dict(finding.masked),
+            tool_names=list(finding.tool_names),
+            masked_counts=dict(finding.masked_counts),
             **used(finding.reply, actor=actor),
         )
 

@@ -33,7 +33,7 @@ def closest(draft: Vetted, called: Collection[str], agent_id: int, *, actor: Act
     """The agent's draft or approved runbook that says the same, or may, and why."""
     rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED).order_by("id")
     known = list(rows.only("id", "name", "title", "description", "body", "status", "agent_id", "tenant_id"))
-    learned = Extraction.objects.filter(agent_id=agent_id).exclude(tools=[]).values_list("tools", flat=True)
+    learned = Extraction.objects.filter(agent_id=agent_id).exclude(tool_names=[]).values_list("tool_names", flat=True)
     tools = frozenset(called).union(*learned)
     shelf = Shelf.of(
         Draft(skill.name, skill.title, skill.description, skill.body, tools_in(skill.body, tools)) for skill in known

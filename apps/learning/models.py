@@ -21,7 +21,7 @@ class Extraction(models.Model):
         DRAFTED = "drafted", "Drafted a skill"
         TOO_SHORT = "too-short", "Too short"
         TRIVIAL = "trivial", "Trivial: no tool was needed"
-        NEGATIVE = "negative", "Not solved"
+        UNSOLVED = "unsolved", "Not solved"
         NOTHING = "nothing", "The model found nothing to learn"
         SUPPORTS = "supports", "Adds to a draft that says the same"
         KNOWN = "known", "The agent has such a skill"
@@ -29,7 +29,7 @@ class Extraction(models.Model):
         REFUSED = "refused", "The draft broke a rule"
         FAILED = "failed", "The model refused the request"
         OFF_THE_RECORD = "off-record", "Off the record"
-        SWITCHED_OFF = "switched-off", "Learning is off for this agent"
+        LEARNING_OFF = "learning-off", "Learning is off for this agent"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -42,18 +42,18 @@ class Extraction(models.Model):
     skill = models.ForeignKey(
         "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
     )
-    tools = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
-    masked = models.JSONField(
+    tool_names = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
+    masked_counts = models.JSONField(
         default=dict, blank=True, help_text="How often what of each kind was masked in the draft."
     )
     model = models.CharField(max_length=80, blank=True)
-    stand_in = models.BooleanField(default=False)
+    is_stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost_micro_usd = models.PositiveBigIntegerField(
         null=True, help_text="Empty: no price is known, or the stand-in answered."
     )
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
@@ -76,7 +76,7 @@ class ExtractionClaim(models.Model):
     lease_until = models.DateTimeField()
     next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
-    failure = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
+    failure_code = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 
     def __str__(self) -> str:
         return f"Conversation {self.conversation_id}, {self.failures} failures"
@@ -90,7 +90,7 @@ class Reflection(models.Model):
 
         WAITING = "waiting", "Not settled yet"
         DRAFTED = "drafted", "Drafted something for a person"
-        QUIET = "quiet", "No conversation to learn from"
+        TOO_FEW = "too-few", "No conversation to learn from"
         NOTHING = "nothing", "The model found nothing to learn"
         KNOWN = "known", "The agent has it already"
         MALFORMED = "malformed", "The model's answer was unusable"
@@ -102,22 +102,22 @@ class Reflection(models.Model):
     day = models.DateField(help_text="By the tenant's clock, from eleven in the evening before.")
     verdict = models.CharField(max_length=12, choices=Verdict.choices, default=Verdict.WAITING)
     reason = models.TextField(blank=True)
-    conversations = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
-    skills = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
-    proposals = models.JSONField(
+    conversation_ids = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
+    skill_ids = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
+    proposal_ids = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
         blank=True,
         help_text="The ids of the proposals that bring what it would remember before a person.",
     )
     model = models.CharField(max_length=80, blank=True)
-    stand_in = models.BooleanField(default=False)
+    is_stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost_micro_usd = models.PositiveBigIntegerField(
         null=True, help_text="Empty: no price is known, or the stand-in answered."
     )
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
     lease_until = models.DateTimeField()
     next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
@@ -158,13 +158,13 @@ class DigestRun(models.Model):
         "learning.LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     model = models.CharField(max_length=80, blank=True)
-    stand_in = models.BooleanField(default=False)
+    is_stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost_micro_usd = models.PositiveBigIntegerField(
         null=True, help_text="Empty: no price is known, or the stand-in answered."
     )
-    at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
@@ -187,10 +187,10 @@ class DigestClaim(models.Model):
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
     claimed_at = models.DateTimeField()
-    read_at = models.DateTimeField(null=True, help_text="What was noted before this was in a digest that ended.")
+    last_digest_at = models.DateTimeField(null=True, help_text="What was noted before this was in a digest that ended.")
     next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row.")
-    failure = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
+    failure_code = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 
     def __str__(self) -> str:
         return f"Agent {self.agent_id}, {self.failures} failures"

@@ -106,7 +106,7 @@ def reflect(agent_id: int, *, actor: Actor, backend: Backend, now: datetime) -> 
     A failing model raises, and the day is put off.
     """
     with acting(actor):
-        agent = Agent.objects.visible_to(actor).filter(pk=agent_id, learns=True, reflects=True).first()
+        agent = Agent.objects.visible_to(actor).filter(pk=agent_id, has_learning=True, has_reflection=True).first()
         if agent is None or _is_frozen(agent, actor):
             return None
         zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
@@ -184,7 +184,7 @@ def _settled(held: Held, day: Day, actor: Actor, backend: Backend) -> Reflection
 def _decide(day: Day, backend: Backend) -> Outcome | tuple[OfDay, Reply]:
     if len(day.read) < SHOWN_BY:
         said = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
-        return Outcome(Verdict.QUIET, said, day.ids)
+        return Outcome(Verdict.TOO_FEW, said, day.ids)
     reply = backend.complete(_request(day))
     found = parse_reflection(reply.text)
     if isinstance(found, Malformed):
@@ -273,7 +273,7 @@ def _placed(draft: Vetted, found: SkillOfDay, day: Day, actor: Actor) -> Placed:
     try:
         with transaction.atomic():
             skill = draft_skill(
-                day.agent.pk, actor=actor, values=asdict(draft), evidence=evidence, taint=Taint.CUSTOMER_DERIVED
+                day.agent.pk, actor=actor, values=asdict(draft), evidence=evidence, taint=Taint.CUSTOMER
             )
     except Frozen:
         raise

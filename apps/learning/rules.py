@@ -69,7 +69,7 @@ def gate(lines: Sequence[Line], outcome: str, *, off_the_record: bool) -> Accept
         said = "The agent answered without a tool but those by which it reads and keeps what it knows; that is no procedure."
         return Refused("trivial", said)
     if outcome == "unsolved":
-        return Refused("negative", "The conversation did not end well for the customer.")
+        return Refused("unsolved", "The conversation did not end well for the customer.")
     return Accepted()
 
 

@@ -14,7 +14,7 @@ LOOKS_AGAIN_SECONDS: Final = 900.0
 
 # The day's row is the runtime's; what learning spends stands in columns of its own there, which no turn writes.
 _COUNT: Final = """
-INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, input_tokens, output_tokens,
+INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, input_tokens, output_tokens,
                                     cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
                                     learning_unpriced_calls, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
 VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,

@@ -28,7 +28,7 @@ def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
         if agent is None:
             raise NotVisible("There is no such agent.")
         authorize(actor, Act.TIER_RUN, agent.tenant_id, agent_id=agent.pk)
-        if not agent.learns:
+        if not agent.has_learning:
             raise IllegalTransition(
                 "Learning is off for this agent, so nothing of it is distilled. Switch it on first."
             )

@@ -19,7 +19,7 @@ class Outcome:
     body: str = ""
     facts: tuple[Fact, ...] = ()
     reasons: tuple[str, ...] = ()
-    proposed: tuple[Fact, ...] = ()
+    proposed_facts: tuple[Fact, ...] = ()
     reply: Reply | None = None
 
 
@@ -31,7 +31,7 @@ def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, ac
         tier=due.tier.value,
         verdict=outcome.verdict,
         reasons=list(outcome.reasons),
-        proposed=[asdict(fact) for fact in outcome.proposed],
+        proposed_facts=[asdict(fact) for fact in outcome.proposed_facts],
         facts_before=facts_before,
         facts_after=len(outcome.facts),
         requested_by=due.requested_by,

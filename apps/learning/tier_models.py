@@ -35,7 +35,7 @@ class TierRun(models.Model):
         """Nothing new is a normal outcome."""
 
         STORED = "stored", "Stored"
-        HELD = "held", "Waits for a person"
+        PENDING = "pending", "Waits for a person"
         NOTHING = "nothing", "Nothing new"
         REFUSED = "refused", "Refused: it would drop or make up too much"
         MALFORMED = "malformed", "The model's answer was unusable"
@@ -46,24 +46,24 @@ class TierRun(models.Model):
     tier = models.CharField(max_length=5, choices=MemoryTier.Tier.choices)
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reasons = models.JSONField(default=list, blank=True)
-    proposed = models.JSONField(default=list, blank=True, help_text="The facts of a rewrite that was refused.")
+    proposed_facts = models.JSONField(default=list, blank=True, help_text="The facts of a rewrite that was refused.")
     facts_before = models.PositiveIntegerField(default=0)
     facts_after = models.PositiveIntegerField(default=0)
     requested_by = models.CharField(max_length=200, blank=True)
     model = models.CharField(max_length=80, blank=True)
-    stand_in = models.BooleanField(default=False)
+    is_stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     cost_micro_usd = models.PositiveBigIntegerField(
         null=True, help_text="Empty: no price is known, or the stand-in answered."
     )
-    at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=models.Q(verdict__in=["stored", "held", "nothing"]) | ~models.Q(reasons=[]),
+                condition=models.Q(verdict__in=["stored", "pending", "nothing"]) | ~models.Q(reasons=[]),
                 name="run_without_a_result_says_why",
             ),
         ]

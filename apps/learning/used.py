@@ -14,7 +14,7 @@ class Used(TypedDict):
     """The columns that every journal of the learning has."""
 
     model: str
-    stand_in: bool
+    is_stand_in: bool
     input_tokens: int
     output_tokens: int
     cost_micro_usd: int | None
@@ -23,10 +23,10 @@ class Used(TypedDict):
 def used(reply: Reply | None, *, actor: Actor) -> Used:
     """What the answer used: `cost_micro_usd` is None of the stand-in and of a model without a price, and 0 where none was asked."""
     if reply is None:
-        return {"model": "", "stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
+        return {"model": "", "is_stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
     return {
         "model": reply.model,
-        "stand_in": reply.stand_in,
+        "is_stand_in": reply.is_stand_in,
         "input_tokens": reply.usage.prompt_tokens,
         "output_tokens": reply.usage.output_tokens,
         "cost_micro_usd": priced(reply, own_rates(actor, timezone.now())),

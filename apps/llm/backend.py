@@ -136,7 +136,7 @@ class Reply:
     text: str
     tool_uses: tuple[ToolUse, ...]
     usage: Usage
-    stand_in: bool
+    is_stand_in: bool
 
 
 class Backend(Protocol):

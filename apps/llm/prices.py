@@ -151,6 +151,6 @@ def cost_micro_usd(model: str, usage: Usage, own: OwnRates = NO_RATES) -> int | 
 
 def priced(reply: Reply, own: OwnRates = NO_RATES) -> int | None:
     """What a call cost; None where no price is known. No list has a price for the stand-in, but whoever pays may set one."""
-    if reply.stand_in and _own_rates((reply.model, _undated(reply.model)), own) is None:
+    if reply.is_stand_in and _own_rates((reply.model, _undated(reply.model)), own) is None:
         return None
     return cost_micro_usd(reply.model, reply.usage, own)

@@ -16,8 +16,8 @@ PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
 ADVICE: Final[Mapping[str, str]] = {
     "already_rejected": "Do not propose the same again. Read the reason, and propose something else or leave it.",
     "conflict": "Read what is there now, then decide anew.",
-    "erased": "Nobody can tell you any more. Go on without it.",
-    "frozen": "A person has stopped this for now. Do not try again in this conversation.",
+    "text_erased": "Nobody can tell you any more. Go on without it.",
+    "stopped_by_kill_switch": "A person has stopped this for now. Do not try again in this conversation.",
     "illegal_transition": "Read it again: its state does not allow this.",
     "internal": "This is a fault of the server. Nothing was changed. Try once more later, and tell a person if it stays.",
     "invalid": "Correct the arguments named here and call again.",
@@ -29,7 +29,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "stale": "Read it again, then send the change with the current version.",
     "throttled": "Wait before you call again.",
     "too_large": "Send less in one call.",
-    "too_many": "Wait before you call again.",
+    "too_many_messages": "Wait before you call again.",
 }
 # What a problem says besides its sentences.
 _TOLD: Final = ("current_version", "allowed", "ignored_fields", "findings")
@@ -86,7 +86,7 @@ def shown(answered: Answered, *, is_single: bool = False) -> dict[str, Any]:
     if "attachments" in data:
         data = {**data, "attachments": [_reachable(file) for file in data["attachments"]]}
     if answered.status == 202:
-        data = {**data, "waits_for_a_person": True}
+        data = {**data, "is_pending_review": True}
         found = PROPOSAL.search(answered.location)
         # Where the answer is the proposal itself, its id is nobody else's.
         data["proposal_id"] = int(found[1]) if found else data["id"]

@@ -183,7 +183,7 @@ def _is_id(value: object) -> bool:
 ALIASES: Final = {alias.name: alias for noun in NOUNS for verb in noun.verbs for alias in [Alias(noun, verb)]}
 # Ours that an alias stands for; whoever asks for dAvePi's names is told of each once.
 STOOD_FOR: Final = frozenset(
-    {"read_persona", "propose_persona_patch", "read_memory", "start_memory", "update_memory", "find_profile"}
-    | {"start_profile", "update_profile", "list_skills", "get_skill", "draft_skill", "update_skill"}
+    {"read_persona", "propose_persona_patch", "read_memory", "create_memory", "update_memory", "find_profile"}
+    | {"create_profile", "update_profile", "list_skills", "get_skill", "draft_skill", "update_skill"}
     | {"discard_skill_draft", "list_conversations", "get_conversation", "resolve_conversation", "abandon_conversation"}
 )

@@ -29,7 +29,7 @@ FOR_CUSTOMERS: Final = (
         is_single=True,
     ),
     Tool(
-        "start_profile",
+        "create_profile",
         "Write down the first that is known of a customer, where find_profile finds nothing.",
         "POST",
         "profiles/",

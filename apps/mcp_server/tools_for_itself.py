@@ -81,7 +81,7 @@ FOR_ITSELF: Final = (
         is_idempotent=True,
     ),
     Tool(
-        "start_memory",
+        "create_memory",
         "Write your first memory, where read_memory finds none.",
         "POST",
         "memories/",
@@ -91,14 +91,14 @@ FOR_ITSELF: Final = (
     ),
     Tool(
         "list_blocks",
-        "List the labelled blocks of your memory with their texts. Those that are read_only you cannot change.",
+        "List the labelled blocks of your memory with their texts. Those with `is_read_only` you cannot change.",
         "GET",
         "memory-blocks/",
         ("label", "search"),
     ),
     Tool(
         "update_block",
-        "Replace the text of one of your memory blocks. People make blocks and may mark them read_only.",
+        "Replace the text of one of your memory blocks. People make blocks and may set `is_read_only`.",
         "PATCH",
         "memory-blocks/{id}/",
         ("body", "version"),

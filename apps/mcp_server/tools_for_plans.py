@@ -33,7 +33,7 @@ FOR_PLANS: Final = (
         acts=(Act.NOTE_WRITE,),
     ),
     Tool(
-        "change_note",
+        "update_note",
         "Word an open note otherwise, or put it off.",
         "PATCH",
         "notes/{id}/",

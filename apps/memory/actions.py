@@ -128,7 +128,7 @@ def amend_block(
     """
     with acting(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-            if row.read_only and not actor.is_person:
+            if row.is_read_only and not actor.is_person:
                 raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor)
@@ -175,7 +175,7 @@ def amend_profile(
             else:
                 take_values(row, Act.PROFILE_AMEND, values)
             row.last_seen_at = timezone.now()
-            _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
+            _sign(row, actor, before, Taint.CUSTOMER, words_of)
             keep_profile_dates(row, noted, dates, by_person=actor.is_person)
         keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence, instead=instead)
         if waits and any(getattr(profile, name) != text for name, text in values.items()):

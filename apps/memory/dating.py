@@ -21,7 +21,7 @@ def date_memory(
 ) -> AgentMemory:
     """Say until when a line holds and when to look at it again; without either it holds for good. Open sessions keep it."""
     with acting(actor):
-        with governed(Act.MEMORY_DATE, memory, actor=actor, read_at=read_at) as row:
+        with governed(Act.MEMORY_SET_LINE_DATES, memory, actor=actor, read_at=read_at) as row:
             _date(row, line, dates)
         keep_lines(memory, memory.body, actor=actor)
     return memory
@@ -32,7 +32,7 @@ def date_block(
 ) -> MemoryBlock:
     """The same for a line of a block."""
     with acting(actor):
-        with governed(Act.BLOCK_DATE, block, actor=actor, read_at=read_at) as row:
+        with governed(Act.BLOCK_SET_LINE_DATES, block, actor=actor, read_at=read_at) as row:
             _date(row, line, dates)
         keep_lines(block, block.body, actor=actor)
     return block
@@ -43,7 +43,7 @@ def date_profile(
 ) -> CustomerProfile:
     """The same for a line noted of a customer, in whichever of the two texts it stands."""
     with acting(actor):
-        with governed(Act.PROFILE_DATE, profile, actor=actor, read_at=read_at) as row:
+        with governed(Act.PROFILE_SET_LINE_DATES, profile, actor=actor, read_at=read_at) as row:
             _refuse_unknown(line, row.noted)
             row.line_dates = kept(row.noted, row.line_dates, {bare(line): dates})
         date_profile_lines(profile)

@@ -11,5 +11,7 @@ from apps.memory.models import MemoryLine
 
 def due(now: datetime) -> Mapping[str, Q]:
     """Of the lines that stand, of memory or of a customer."""
-    standing = Q(status=MemoryLine.Status.STANDING)
-    return MappingProxyType({"look": standing & Q(review_after__lte=now), "over": standing & Q(valid_until__lte=now)})
+    standing = Q(status=MemoryLine.Status.ACTIVE)
+    return MappingProxyType(
+        {"review": standing & Q(review_after__lte=now), "expired": standing & Q(valid_until__lte=now)}
+    )

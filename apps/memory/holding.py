@@ -101,7 +101,7 @@ def propose_lines(
     """Put lines before a person that stood there, until whenever they did, and are taken out."""
     kind = _LINES[type(row)]
     words = _joined(waiting_and_refused(row, kind, actor)[0], lines, (), dates, actor)
-    return _propose(row, kind, words, Taint.CUSTOMER_DERIVED, actor, evidence)
+    return _propose(row, kind, words, Taint.CUSTOMER, actor, evidence)
 
 
 def told(row: Remembered, sent: str, actor: Actor) -> str:
@@ -156,8 +156,8 @@ def propose_profile(
         evidence=evidence or {},
         base_version=profile.version,
         base_content=live,
-        tier=tier_of({Touch.CUSTOMER_ONLY}),
-        taint=Taint.CUSTOMER_DERIVED,
+        risk=tier_of({Touch.CUSTOMER_ONLY}),
+        taint=Taint.CUSTOMER,
     )
     return open_proposal(profile, actor=actor, act=Act.PROFILE_PROPOSE, change=change, terms=review_terms(actor))
 
@@ -185,7 +185,7 @@ def _joined(
     before = waiting.content if waiting else {}
     words = {
         "lines": list(dict.fromkeys([*before.get("lines", []), *lines])),
-        "drops": list(dict.fromkeys([*before.get("drops", []), *drops])),
+        "removed_lines": list(dict.fromkeys([*before.get("removed_lines", []), *drops])),
     }
     dated = _dated(before, words["lines"], dates, actor)
     return {**{name: found for name, found in words.items() if found}, **dated}
@@ -216,7 +216,7 @@ def _propose(
         evidence=evidence or {},
         base_version=row.version,
         base_content={"body": row.body},
-        tier=tier_of({Touch.AGENT_WIDE_MEMORY}),
+        risk=tier_of({Touch.AGENT_WIDE_MEMORY}),
         taint=taint,
     )
     return open_proposal(row, actor=actor, act=_ACTS[type(row)], change=change, terms=review_terms(actor))

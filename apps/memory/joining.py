@@ -136,7 +136,7 @@ def _put_back(row: AgentMemory | MemoryBlock, replaced: Mapping[str, Any]) -> No
 
 
 def _join(row: AgentMemory | MemoryBlock, actor: Actor, words: Mapping[str, Any]) -> None:
-    lines, drops = words.get("lines", []), words.get("drops", [])
+    lines, drops = words.get("lines", []), words.get("removed_lines", [])
     row.body = joined_lines(row.body, lines, drops)
     row.approved_body = joined_lines(row.approved_body, lines, drops).strip("\n")
     if known(row.body) <= known(row.approved_body):

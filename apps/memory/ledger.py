@@ -25,7 +25,7 @@ Remembered = AgentMemory | MemoryBlock
 Told = TypeVar("Told", MemoryLine, ProfileLine)
 ENDS: Final = ("status", "ended_at", "last_version", "superseded_by")
 DATED: Final = ("valid_until", "review_after", "last_version")
-FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
+FOREIGN: Final = (Taint.TOOL, Taint.CUSTOMER, Taint.IMPORT)
 
 
 def keep_lines(
@@ -68,7 +68,7 @@ def ledger_of(row: Remembered) -> QuerySet[MemoryLine]:
 
 def standing_lines(row: Remembered) -> QuerySet[MemoryLine]:
     """The ledger of what stands in a text, oldest first."""
-    return ledger_of(row).filter(status=Status.STANDING).order_by("id")
+    return ledger_of(row).filter(status=Status.ACTIVE).order_by("id")
 
 
 def _text(row: Remembered) -> dict[str, int]:
@@ -101,7 +101,7 @@ def _line(row: Remembered, text: str, taint: Taint, actor: Actor, source: int | 
         text=text,
         author=actor.label if taint == Taint.OPERATOR else AGENT,
         taint=taint,
-        source_conversation=source,
+        source_conversation_id=source,
         first_version=row.version,
         last_version=row.version,
     )

@@ -13,7 +13,7 @@ class Line(models.Model):
     class Status(models.TextChoices):
         """What became of the line."""
 
-        STANDING = "standing", "Stands"
+        ACTIVE = "active", "Stands"
         SUPERSEDED = "superseded", "Another line came in its place"
         REMOVED = "removed", "Taken out"
 
@@ -23,14 +23,14 @@ class Line(models.Model):
     author = models.CharField(max_length=200)
     taint = models.CharField(max_length=20, choices=Taint.choices)
     # As the record of the change names it: by its id alone.
-    source_conversation = models.BigIntegerField(null=True)
+    source_conversation_id = models.BigIntegerField(null=True)
     first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
     last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.STANDING)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
     review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
-    began_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -52,12 +52,12 @@ class MemoryLine(Line):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "memory", "sha256"],
-                condition=models.Q(status="standing"),
+                condition=models.Q(status="active"),
                 name="active_memory_line_is_unique",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "block", "sha256"],
-                condition=models.Q(status="standing"),
+                condition=models.Q(status="active"),
                 name="active_block_line_is_unique",
             ),
             models.CheckConstraint(
@@ -66,8 +66,8 @@ class MemoryLine(Line):
                 name="memory_line_belongs_to_one_text",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="standing", ended_at__isnull=True)
-                | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
+                condition=models.Q(status="active", ended_at__isnull=True)
+                | (~models.Q(status="active") & models.Q(ended_at__isnull=False)),
                 name="ended_memory_line_has_an_end_time",
             ),
         ]
@@ -82,25 +82,25 @@ class MemoryLine(Line):
 class ProfileLine(Line):
     """A line of what is noted of one customer."""
 
-    class Part(models.TextChoices):
+    class Field(models.TextChoices):
         """Which of the two texts it is of."""
 
         PREFERENCES = "preferences"
         NOTES = "notes"
 
     profile = models.ForeignKey("memory.CustomerProfile", on_delete=models.PROTECT, related_name="ledger")
-    part = models.CharField(max_length=11, choices=Part.choices)
+    field = models.CharField(max_length=11, choices=Field.choices)
 
     class Meta(Line.Meta):
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "profile", "part", "sha256"],
-                condition=models.Q(status="standing"),
+                fields=["tenant", "profile", "field", "sha256"],
+                condition=models.Q(status="active"),
                 name="active_profile_line_is_unique",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="standing", ended_at__isnull=True)
-                | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
+                condition=models.Q(status="active", ended_at__isnull=True)
+                | (~models.Q(status="active") & models.Q(ended_at__isnull=False)),
                 name="ended_profile_line_has_an_end_time",
             ),
         ]

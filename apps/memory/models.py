@@ -84,8 +84,11 @@ class MemoryBlock(Governed):
     body = _prose(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
     approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
     line_dates = models.JSONField(blank=True, default=dict, editable=False)
-    read_only = models.BooleanField(default=False, help_text="On: the agent reads it and cannot change it.")
-    pinned = models.BooleanField(
+    is_read_only = models.BooleanField(
+        "read only", default=False, help_text="On: the agent reads it and cannot change it."
+    )
+    is_pinned = models.BooleanField(
+        "pinned",
         default=False,
         help_text="On: the prompt carries it from the next session on. Off: the prompt does not carry it.",
     )

@@ -31,12 +31,12 @@ def keep_profile_lines(
     `instead` says which line of a text its writer put in the place of which.
     """
     with acting(actor):
-        changed = {part: text for part, text in before.items() if known(text) != known(getattr(profile, part))}
+        changed = {field: text for field, text in before.items() if known(text) != known(getattr(profile, field))}
         has_dates = bool(profile.line_dates) or actor.is_person
         stands = _standing(profile) if changed or has_dates else []
-        for part, text in changed.items():
-            told = moved(text, getattr(profile, part), (instead or {}).get(part))
-            stands = _keep(profile, stands, part, told, actor=actor, words_of=words_of, evidence=evidence)
+        for field, text in changed.items():
+            told = moved(text, getattr(profile, field), (instead or {}).get(field))
+            stands = _keep(profile, stands, field, told, actor=actor, words_of=words_of, evidence=evidence)
         if has_dates:
             _date(profile, stands)
 
@@ -51,7 +51,7 @@ def _date(profile: CustomerProfile, stands: Iterable[ProfileLine]) -> None:
 
 
 def _standing(profile: CustomerProfile) -> list[ProfileLine]:
-    return list(lines_of_profile(profile).filter(status=ProfileLine.Status.STANDING))
+    return list(lines_of_profile(profile).filter(status=ProfileLine.Status.ACTIVE))
 
 
 def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
@@ -62,7 +62,7 @@ def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
 def _keep(
     profile: CustomerProfile,
     stands: Sequence[ProfileLine],
-    part: str,
+    field: str,
     told: Moved,
     *,
     actor: Actor,
@@ -70,11 +70,11 @@ def _keep(
     evidence: Mapping[str, Any] | None,
 ) -> list[ProfileLine]:
     """The lines that stand once one of the texts is written."""
-    others = [line for line in stands if line.part != part]
-    standing = {line.sha256: line for line in stands if line.part == part}
-    owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER_DERIVED
+    others = [line for line in stands if line.field != field]
+    standing = {line.sha256: line for line in stands if line.field == field}
+    owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER
     source = (evidence or {}).get("conversation_id")
-    new = [_line(profile, part, text, owner, actor, source) for text in told.came]
+    new = [_line(profile, field, text, owner, actor, source) for text in told.came]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
     gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
     followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
@@ -88,17 +88,17 @@ def _keep(
 
 
 def _line(
-    profile: CustomerProfile, part: str, text: str, owner: Taint, actor: Actor, source: int | None
+    profile: CustomerProfile, field: str, text: str, owner: Taint, actor: Actor, source: int | None
 ) -> ProfileLine:
     return ProfileLine(
         tenant_id=profile.tenant_id,
         profile_id=profile.pk,
-        part=part,
+        field=field,
         sha256=line_sha256(text),
         text=text,
         author=actor.label if owner == Taint.OPERATOR else AGENT,
         taint=owner,
-        source_conversation=source,
+        source_conversation_id=source,
         first_version=profile.version,
         last_version=profile.version,
     )

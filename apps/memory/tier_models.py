@@ -29,8 +29,8 @@ class MemoryTier(Governed):
     class Status(models.TextChoices):
         """What is held is in no prompt."""
 
-        STANDING = "standing", "Stands"
-        HELD = "held", "Waits for a person"
+        ACTIVE = "active", "Stands"
+        PENDING = "pending", "Waits for a person"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     tier = models.CharField(max_length=5, choices=Tier.choices)
@@ -41,7 +41,7 @@ class MemoryTier(Governed):
         help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
     )
     facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with what it rests on.")
-    status = StateField(max_length=10, choices=Status.choices, default=Status.STANDING)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     updated_by = models.CharField(max_length=200, default=DISTILLER, editable=False)
 
     noun = "tier"
@@ -73,10 +73,10 @@ class MemoryTier(Governed):
         """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
         return self.taint == Taint.OPERATOR
 
-    @transition(field=status, source=Status.STANDING, target=Status.HELD)
+    @transition(field=status, source=Status.ACTIVE, target=Status.PENDING)
     def hold(self) -> None:
         """It is in no prompt until a person has looked at it."""
 
-    @transition(field=status, source=Status.HELD, target=Status.STANDING)
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def let_stand(self) -> None:
         """From the next session on prompts carry it."""

@@ -28,7 +28,7 @@ def store_tier(
         with governed(Act.TIER_DISTIL, row, actor=actor, read_at=read_at, evidence=evidence) as tier:
             tier.body, tier.facts = body, list(facts)
             tier.updated_by, tier.taint = DISTILLER, Taint.AGENT
-        if is_held and row.status == MemoryTier.Status.STANDING:
+        if is_held and row.status == MemoryTier.Status.ACTIVE:
             # Born standing and held in one commit: the database lets a row be born in one state alone.
             with governed(Act.TIER_DISTIL, row, actor=actor) as tier:
                 tier.hold()
@@ -49,7 +49,7 @@ def amend_tier(
 def approve_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, reason: str = "") -> MemoryTier:
     """Vouch for what was distilled, as it stands. The next session of every customer carries it as prose (Z-22)."""
     with governed(Act.TIER_APPROVE, row, actor=actor, read_at=read_at, reason=reason) as tier:
-        if tier.status == MemoryTier.Status.HELD:
+        if tier.status == MemoryTier.Status.PENDING:
             tier.let_stand()
         _sign(tier, actor)
     return row

@@ -83,10 +83,10 @@ def _whose(row: Note, actor: Actor, taint: Taint | None) -> Taint:
     """Whose words stand there; a customer's, and what a program gave an agent, never stand where every customer is served."""
     if actor.is_person:
         return Taint.OPERATOR
-    said = taint or Taint.CUSTOMER_DERIVED
+    said = taint or Taint.CUSTOMER
     if row.end_user_key:
-        return Taint.joined(Taint.CUSTOMER_DERIVED, said)
-    if said is Taint.CUSTOMER_DERIVED:
+        return Taint.joined(Taint.CUSTOMER, said)
+    if said is Taint.CUSTOMER:
         raise NotPermitted(OF_A_CUSTOMER)
     return Taint.joined(Taint.AGENT, said)
 

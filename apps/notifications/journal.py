@@ -67,7 +67,7 @@ def claim(terms_id: int, *, actor: Actor) -> Held | None:
 def waiting_notice(held: Held) -> EmailNotification | None:
     """The message that an earlier try left."""
     return EmailNotification.objects.filter(
-        tenant_id=held.terms.tenant_id, terms=held.terms, status=EmailNotification.Status.WAITING
+        tenant_id=held.terms.tenant_id, preferences=held.terms, status=EmailNotification.Status.WAITING
     ).first()
 
 
@@ -78,7 +78,9 @@ def begin_notice(
     with acting(actor):
         _held(held).update(notified_ids=dict(told))
         if notice is None:
-            return EmailNotification.objects.create(tenant_id=actor.tenant_id, terms=held.terms, is_digest=is_digest)
+            return EmailNotification.objects.create(
+                tenant_id=actor.tenant_id, preferences=held.terms, is_digest=is_digest
+            )
     return notice
 
 
@@ -86,7 +88,7 @@ def note_moot(notice: EmailNotification, *, actor: Actor) -> None:
     """Note that nothing was left to tell."""
     with acting(actor):
         EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING).update(
-            status=EmailNotification.Status.MOOT
+            status=EmailNotification.Status.SKIPPED
         )
 
 
@@ -107,7 +109,7 @@ def note_tried(
             held, next_check_at, actor=actor, is_digest=notice.is_digest and status != EmailNotification.Status.WAITING
         ):
             row = EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING)
-            row.update(status=status, tries=F("tries") + 1, failure=failure, sent_at=sent_at)
+            row.update(status=status, attempts=F("attempts") + 1, failure=failure, sent_at=sent_at)
 
 
 def let_go(

@@ -14,18 +14,18 @@ from apps.notifications.waiting import READ, Found
 # One of it, several of it, and the list in the console that shows just these.
 WORDS: Final[Mapping[Kind, tuple[str, str]]] = {
     Kind.ESCALATIONS: ("escalation", "escalations"),
-    Kind.CALLS: ("call to approve", "calls to approve"),
+    Kind.TOOL_APPROVALS: ("call to approve", "calls to approve"),
     Kind.DRAFTS: ("reply draft", "reply drafts"),
     Kind.REVIEWS: ("review", "reviews"),
-    Kind.TURNS: ("stuck turn", "stuck turns"),
+    Kind.STUCK_TURNS: ("stuck turn", "stuck turns"),
     Kind.DELIVERIES: ("webhook delivery given up", "webhook deliveries given up"),
 }
 LISTS: Final[Mapping[Kind, tuple[str, Mapping[str, str]]]] = {
     Kind.ESCALATIONS: ("desk_escalation_changelist", {"tab": "open"}),
-    Kind.CALLS: ("tools_toolapproval_changelist", {"tab": "waiting"}),
+    Kind.TOOL_APPROVALS: ("tools_toolapproval_changelist", {"tab": "waiting"}),
     Kind.DRAFTS: ("desk_draft_changelist", {"tab": "open"}),
     Kind.REVIEWS: ("governance_proposal_changelist", {}),
-    Kind.TURNS: ("index", {}),
+    Kind.STUCK_TURNS: ("index", {}),
     Kind.DELIVERIES: ("webhooks_webhook_changelist", {}),
 }
 OWN_PAGE: Final = "told"

@@ -24,10 +24,10 @@ class NotificationPreferences(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
     escalations = soon()
-    calls = soon()
+    tool_approvals = soon()
     drafts = soon()
     reviews = soon()
-    turns = soon()
+    stuck_turns = soon()
     deliveries = soon()
     digest_hour = models.PositiveSmallIntegerField(choices=HOURS, default=EIGHT)
     quiet_start_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
@@ -77,14 +77,16 @@ class EmailNotification(models.Model):
         WAITING = "waiting", "On its way"
         SENT = "sent", "Sent"
         DEAD = "dead", "Given up"
-        MOOT = "moot", "Not sent: all was settled before"
+        SKIPPED = "skipped", "Not sent: all was settled before"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
-    terms = models.ForeignKey(NotificationPreferences, db_index=False, on_delete=models.PROTECT, related_name="notices")
+    preferences = models.ForeignKey(
+        NotificationPreferences, db_index=False, on_delete=models.PROTECT, related_name="notices"
+    )
     is_digest = models.BooleanField()
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
     created_at = models.DateTimeField(db_default=Now())
-    tries = models.PositiveSmallIntegerField(db_default=0)
+    attempts = models.PositiveSmallIntegerField(db_default=0)
     failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
     sent_at = models.DateTimeField(null=True)
 
@@ -97,12 +99,12 @@ class EmailNotification(models.Model):
                 name="sent_notification_has_a_send_time",
             ),
             models.UniqueConstraint(
-                fields=["tenant", "terms"],
+                fields=["tenant", "preferences"],
                 condition=models.Q(status="waiting"),
                 name="one_waiting_notification_per_person",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["tenant", "terms", "id"], name="notification_of_preferences")]
+        indexes: ClassVar = [models.Index(fields=["tenant", "preferences", "id"], name="notification_of_preferences")]
 
     def __str__(self) -> str:
         return f"EmailNotification {self.pk}"

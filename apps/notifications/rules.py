@@ -12,10 +12,10 @@ class Kind(StrEnum):
     """What a person can be told of, what presses most first."""
 
     ESCALATIONS = "escalations"
-    CALLS = "calls"
+    TOOL_APPROVALS = "tool_approvals"
     DRAFTS = "drafts"
     REVIEWS = "reviews"
-    TURNS = "turns"
+    STUCK_TURNS = "stuck_turns"
     DELIVERIES = "deliveries"
 
 

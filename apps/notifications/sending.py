@@ -45,7 +45,7 @@ class Parcel:
 def tell_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
     """Look once at what waits for a person, and tell them what is due. May run twice, and at the same time."""
     server: MailServer | None = settings.MAIL_SERVER
-    system = system_actor(tenant_id, "teller")
+    system = system_actor(tenant_id, "notifications")
     held = claim(terms_id, actor=system) if server else None
     if held is None or server is None:
         return
@@ -94,7 +94,7 @@ def note_outcome(held: Held, notice: EmailNotification, failed: Failed | None, *
     with acting(actor):
         tenant = TenantSettings.objects.visible_to(actor).get()
     terms = held.terms.in_zone(tenant.timezone)
-    pause = pause_behind(notice.tries + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
+    pause = pause_behind(notice.attempts + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
     look = next_look(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
     said = failed.said if failed else ""
     note_tried(held, notice, said, is_last=pause is None, next_check_at=look, actor=actor)

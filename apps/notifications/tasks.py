@@ -28,7 +28,7 @@ def note_reviews(tenant_id: int, webhook_id: int) -> None:
 
 
 @shared_task
-def sweep_reviews() -> None:
+def sweep_review_webhooks() -> None:
     """Look at every webhook that was not told of a review."""
     for tenant_id, webhook_id in due_work("review_webhooks"):
         note_reviews.delay(tenant_id, webhook_id)

@@ -62,10 +62,10 @@ def _rows(actor: Actor, now: datetime) -> Mapping[Kind, tuple[QuerySet[Any], str
     hooks = Webhook.objects.visible_to(actor).values("pk")
     return {
         Kind.ESCALATIONS: (waiting_escalations(actor), since),
-        Kind.CALLS: (ToolApproval.objects.visible_to(actor).waiting(), since),
+        Kind.TOOL_APPROVALS: (ToolApproval.objects.visible_to(actor).waiting(), since),
         Kind.DRAFTS: (waiting_drafts(actor), since),
         Kind.REVIEWS: (Proposal.objects.visible_to(actor).waiting(now), since),
-        Kind.TURNS: (turns, "started_at"),
+        Kind.STUCK_TURNS: (turns, "started_at"),
         Kind.DELIVERIES: (Delivery.objects.filter(tenant_id=actor.tenant_id, webhook__in=hooks).dead(), since),
     }
 

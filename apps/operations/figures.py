@@ -19,12 +19,12 @@ FIGURES: Final[Mapping[str, tuple[str, str, str]]] = {
     "waiting": ("Rows that wait for a worker and are due, by kind.", "gauge", "kind"),
     OLDEST: ("How long the oldest of them has been due.", "gauge", "kind"),
     "deliveries": ("Deliveries to webhooks that wait, or were given up.", "gauge", "state"),
-    "notices": ("E-mails to people that wait, or were given up.", "gauge", "state"),
-    "turns_held": ("Turns that are under way or wait to be tried again.", "gauge", "state"),
+    "notifications": ("E-mails to people that wait, or were given up.", "gauge", "state"),
+    "turns_running": ("Turns that are under way or wait to be tried again.", "gauge", "state"),
     "review_open": ("What waits for a person.", "gauge", "kind"),
-    "breakers": ("Models at endpoints, by whether they are asked.", "gauge", "state"),
-    "alarms": ("Alarms of the beat, by whether they ring in time.", "gauge", "state"),
-    "alarm_overdue_seconds": ("For how long an alarm of the beat should have rung.", "gauge", "task"),
+    "circuit_breakers": ("Models at endpoints, by whether they are asked.", "gauge", "state"),
+    "periodic_tasks": ("Periodic tasks of the beat, by whether they run in time.", "gauge", "state"),
+    "periodic_task_overdue_seconds": ("For how long a periodic task of the beat has been due.", "gauge", "task"),
     "spent_calls_total": ("Calls of models that were counted, turns and learning.", "counter", "purpose"),
     "spent_tokens_total": ("Tokens of those calls, by class.", "counter", "class"),
     "spent_micro_usd_total": ("What they cost by the price table, in millionths of a US dollar.", "counter", "purpose"),
@@ -51,10 +51,10 @@ def figures() -> list[Figure]:
 def _of_alarms() -> Iterator[Figure]:
     now = timezone.now()
     for alarm in ringing():
-        state = "never" if alarm.registered_at is None else "late" if alarm.is_late(now) else "well"
-        yield Figure("alarms", state, "", 1)
+        state = "never" if alarm.registered_at is None else "late" if alarm.is_late(now) else "on_time"
+        yield Figure("periodic_tasks", state, "", 1)
         overdue = alarm.overdue(now)
-        yield Figure("alarm_overdue_seconds", alarm.task, "", overdue.total_seconds() if overdue else 0)
+        yield Figure("periodic_task_overdue_seconds", alarm.task, "", overdue.total_seconds() if overdue else 0)
 
 
 def lines_of(found: list[Figure], *, by_tenant: bool | None = None) -> Iterator[str]:

@@ -111,7 +111,7 @@ def _change(
         evidence,
         base_version=persona.version,
         base_content={name: getattr(persona, name) for name in SECTIONS},
-        tier=tier_of({Touch.PERSONA} | touches(set(content) & set(SECTIONS))),
+        risk=tier_of({Touch.PERSONA} | touches(set(content) & set(SECTIONS))),
         taint=taint,
     )
 
@@ -247,7 +247,7 @@ def propose_rules(
         {"lines": list(lines)},
         rationale,
         evidence or {},
-        tier=RULES_TIER,
+        risk=RULES_TIER,
         taint=taint,
     )
     return open_proposal(holder, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))
@@ -273,7 +273,7 @@ def propose_rule_change(
         evidence or {},
         base_version=rule.version,
         base_content={"text": rule.text},
-        tier=RULES_TIER,
+        risk=RULES_TIER,
         taint=taint,
     )
     return open_proposal(rule, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))

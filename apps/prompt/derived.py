@@ -29,8 +29,8 @@ SHARE: Final = 0.6
 class Whose(StrEnum):
     """Who said what a line repeats; the names are those of the taints."""
 
-    CUSTOMER = "customer-derived"
-    TOOL = "tool-derived"
+    CUSTOMER = "customer"
+    TOOL = "tool"
 
 
 @dataclass(frozen=True, slots=True)

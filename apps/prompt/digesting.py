@@ -14,8 +14,8 @@ class LessonLine:
 
     lesson_id: int
     situation: str
-    went_wrong: str
-    instead: str
+    problem: str
+    correction: str
     cases: int
 
 
@@ -38,7 +38,7 @@ def _lines(
     for bullet in bullets:
         yield {"kind": "active", "bullet": _clean(bullet)}
     for each in lessons:
-        told = {"situation": each.situation, "went_wrong": each.went_wrong, "instead": each.instead}
+        told = {"situation": each.situation, "went_wrong": each.problem, "instead": each.correction}
         said = {name: _clean(text) for name, text in told.items() if text}
         yield {"kind": "lesson", "id": each.lesson_id, **said, "cases": each.cases}
     for pair in corrections:

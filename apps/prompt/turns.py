@@ -72,7 +72,7 @@ def user_turn(given: TurnInput) -> Turned:
         strung((_line_card(card, scribe) for card in _in_line_order(given.line_cards)), BREAK),
         _delegated(given.delegation, scribe),
         _delivery(given),
-        [words("nudge", NUDGE.format(tool=given.save_with))] if given.save_with else [],
+        [words("save_reminder", NUDGE.format(tool=given.save_with))] if given.save_with else [],
         *_learned(given.learning, scribe),
         _examples(given.examples, scribe),
         *(_framed(event, scribe) for event in sorted(given.events, key=_event_key)),

@@ -12,7 +12,7 @@ from apps.restore.models import Checkpoint
 
 
 def make_checkpoint(
-    name: str, *, actor: Actor, agent_id: int | None = None, moment: datetime | None = None, why: str = ""
+    name: str, *, actor: Actor, agent_id: int | None = None, moment: datetime | None = None, reason: str = ""
 ) -> Checkpoint:
     """Give a moment of an agent, or with None of the tenant, a name. Without a moment it is the present one."""
     now = timezone.now()
@@ -20,8 +20,13 @@ def make_checkpoint(
         sentence = "A checkpoint names a moment that has been. Leave it out to name the present one."
         raise Invalid(sentence, {"moment": [sentence]})
     checkpoint = Checkpoint(
-        tenant_id=actor.tenant_id, agent_id=agent_id, name=name, moment=moment or now, why=why, created_by=actor.label
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        name=name,
+        moment=moment or now,
+        reason=reason,
+        created_by=actor.label,
     )
-    with governed(Act.CHECKPOINT_MAKE, checkpoint, actor=actor):
+    with governed(Act.CHECKPOINT_CREATE, checkpoint, actor=actor):
         pass
     return checkpoint

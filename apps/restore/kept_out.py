@@ -88,7 +88,7 @@ def _forgotten(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int
     found: dict[int, frozenset[str]] = defaultdict(frozenset)
     gone = Conversation.objects.filter(erased_at__isnull=False).values("pk")
     lines = ledger.objects.filter(
-        **{f"{column}__in": [pair.standing.pk for pair in pairs]}, source_conversation__in=gone
+        **{f"{column}__in": [pair.standing.pk for pair in pairs]}, source_conversation_id__in=gone
     )
     for row_id, text in lines.values_list(column, "text"):
         found[row_id] |= known(text)

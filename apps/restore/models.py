@@ -23,7 +23,7 @@ class Checkpoint(Governed):
         help_text="Leave this open for a moment of the whole tenant.",
     )
     moment = models.DateTimeField()
-    why = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
+    reason = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
     created_by = models.CharField(max_length=200, editable=False)
 
     noun = "checkpoint"

@@ -95,7 +95,7 @@ class Plan:
     target: Target
     steps: tuple[Step, ...] = ()
     notes: tuple[Note, ...] = ()
-    lacking: tuple[str, ...] = ()
+    missing_permissions: tuple[str, ...] = ()
     sha256: str = field(default="")
 
 
@@ -243,6 +243,8 @@ def lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
 
 def _sha256(target: Target, steps: Iterable[Step]) -> str:
     """What of the plan a person has seen: if any of it moves, it is another plan."""
-    shown = [[each.act, each.subject_type, each.subject_id, each.version, each.says, each.after] for each in steps]
+    shown = [
+        [each.act, each.subject_type, each.subject_id, each.version, each.description, each.after] for each in steps
+    ]
     body = json.dumps([target.said, shown], cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(body.encode()).hexdigest()

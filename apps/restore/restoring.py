@@ -19,7 +19,7 @@ from apps.restore.steps import Step
 class PlanMoved(GovernanceError):
     """Something changed since the plan was shown, so that another plan would be carried out than the one a person saw."""
 
-    code = "plan_moved"
+    code = "stale_plan"
 
     def __init__(self, present: Plan) -> None:
         super().__init__(
@@ -29,12 +29,12 @@ class PlanMoved(GovernanceError):
 
 
 def restore(
-    target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, why: str = ""
+    target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, reason: str = ""
 ) -> tuple[Plan, Checkpoint | None]:
     """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
 
-    `only` names the rows that come back, where some stay as they are; `why` stands in the reason of every change. Sessions already
-    open keep what they started with.
+    `only` names the rows that come back, where some stay as they are; `reason` stands in the reason of every change. Sessions
+    already open keep what they started with.
     """
     with acting(actor):
         present = plan(target, actor=actor)
@@ -42,10 +42,10 @@ def restore(
             raise PlanMoved(present)
         present = _chosen(present, only, actor)
         _refuse_impossible(present)
-        checkpoint = _checkpoint(target, actor, why)
+        checkpoint = _checkpoint(target, actor, reason)
         decided_on: set[tuple[str, int]] = set()
         for step in present.steps:
-            with occasion(*_why(step, target, checkpoint, why)):
+            with occasion(*_why(step, target, checkpoint, reason)):
                 step.carry(actor=actor, read_at=_read_at(step, decided_on))
             decided_on.add((step.subject_type, step.subject_id))
     return present, checkpoint
@@ -61,20 +61,20 @@ def _chosen(present: Plan, only: Collection[str] | None, actor: Actor) -> Plan:
     if present.steps and not only:
         raise Conflicting("Nothing was chosen. Tick what is to come back. Nothing was done.")
     steps = tuple(step for step in present.steps if step.key in only)
-    return replace(present, steps=steps, lacking=tuple(lacking(steps, actor)))
+    return replace(present, steps=steps, missing_permissions=tuple(lacking(steps, actor)))
 
 
 def _refuse_impossible(present: Plan) -> None:
-    if present.lacking:
+    if present.missing_permissions:
         raise NotPermitted(
-            f"This restore needs rights that you lack: {'; '.join(present.lacking)}. Nothing was done."
+            f"This restore needs rights that you lack: {'; '.join(present.missing_permissions)}. Nothing was done."
             " Ask an admin of the tenant for them, or to restore it."
         )
     if not present.steps:
         raise Conflicting("Nothing differs from then that could be brought back. Nothing was done.")
 
 
-def _checkpoint(target: Target, actor: Actor, why: str) -> Checkpoint | None:
+def _checkpoint(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
     if not isinstance(target, MomentTarget):
         return None
     # The moment comes before every act of the restore, so that it is what stands now.
@@ -86,17 +86,17 @@ def _checkpoint(target: Target, actor: Actor, why: str) -> Checkpoint | None:
         actor=actor,
         agent_id=agent_id,
         moment=moment,
-        why=" ".join(filter(None, (f"{target.said} was restored.", why))),
+        reason=" ".join(filter(None, (f"{target.said} was restored.", reason))),
     )
 
 
-def _why(step: Step, target: Target, checkpoint: Checkpoint | None, why: str) -> tuple[str, dict[str, Any]]:
+def _why(step: Step, target: Target, checkpoint: Checkpoint | None, reason: str) -> tuple[str, dict[str, Any]]:
     moment = target.moment.isoformat() if isinstance(target, MomentTarget) else None
     evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
     if checkpoint is not None:
         evidence["checkpoint_id"] = checkpoint.pk
-    reason = step.reason or f"Was not there yet; restores what stood at {moment}."
-    return " ".join(filter(None, (reason, why))), evidence
+    said = step.reason or f"Was not there yet; restores what stood at {moment}."
+    return " ".join(filter(None, (said, reason))), evidence
 
 
 def _read_at(step: Step, decided_on: set[tuple[str, int]]) -> int | None:

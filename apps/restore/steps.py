@@ -67,7 +67,7 @@ class Step:
     subject_id: int
     version: int
     label: str
-    says: str
+    description: str
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     restores: Mapping[str, Any]
@@ -92,13 +92,13 @@ class Note:
     """Something that stays as it is, and why."""
 
     label: str
-    says: str
+    description: str
 
 
 def then_of(model: type[Row], record: ChangeRecord) -> Then[Row]:
     """How the record left the row."""
     known = frozenset(record.text.after)
-    return Then(row_of(model, record), known, record.pk, record.version_after, record.at)
+    return Then(row_of(model, record), known, record.pk, record.version_after, record.created_at)
 
 
 def differing(now: Governed, then: Then[Any], act: Act) -> Values:
@@ -128,7 +128,7 @@ def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[.
         subject_id=row.pk,
         version=now.version if now else 0,
         label=pair.label,
-        says=says or f"Change {listed(values)}",
+        description=says or f"Change {listed(values)}",
         before={name: _plain(getattr(now, name)) for name in values} if now else {},
         after={name: _plain(value) for name, value in values.items()},
         restores={"record_id": then.record_id, "version": then.version} if then else {},

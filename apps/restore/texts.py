@@ -100,7 +100,7 @@ def of_block(pair: Pair[MemoryBlock]) -> Found:
     def carry(values: Values) -> Callable[..., object]:
         return partial(write_block, pair.standing, values=values, words_of=_taint(pair))
 
-    yield from _remembered(pair, Act.BLOCK_WRITE, {"body": "", "pinned": False}, carry)
+    yield from _remembered(pair, Act.BLOCK_WRITE, {"body": "", "is_pinned": False}, carry)
 
 
 def of_profile(pair: Pair[CustomerProfile]) -> Found:

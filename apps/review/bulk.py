@@ -24,9 +24,9 @@ ACTS: Mapping[Verb, Act] = MappingProxyType({Verb.APPROVE: Act.PROPOSAL_APPROVE,
 # Words that nobody answers for yet are read one by one before they reach a prompt.
 OTHERS_WORDS: Mapping[Taint, str] = MappingProxyType(
     {
-        Taint.TOOL_DERIVED: "a tool's",
-        Taint.CUSTOMER_DERIVED: "a customer's",
-        Taint.IMPORTED: "a transcript's",
+        Taint.TOOL: "a tool's",
+        Taint.CUSTOMER: "a customer's",
+        Taint.IMPORT: "a transcript's",
     }
 )
 
@@ -35,7 +35,7 @@ def refuse_apart(proposal: Proposal, verb: Verb, target: Target | None, actor: A
     """Refuse what is decided by itself or not at all, and say why. `target` is what an approval would change."""
     refuse_undecidable(proposal)
     check_actor(actor, ACTS[verb], proposal.tenant_id, agent_id=proposal.agent_id)
-    refuse_above_low(Tier(proposal.tier))
+    refuse_above_low(Tier(proposal.risk))
     if verb is Verb.APPROVE:
         check_actor(actor, ACT_OF[Proposal.Kind(proposal.kind)], proposal.tenant_id, agent_id=proposal.agent_id)
         _refuse_others_words(proposal)

@@ -37,7 +37,7 @@ BROKEN: Final = (
 
 def decide_all(tenant_id: int, bulk_id: int) -> None:
     """Decide on whatever still waits. May run twice, and at the same time."""
-    with acting(system_actor(tenant_id, "reviewer")):
+    with acting(system_actor(tenant_id, "bulk decision")):
         bulk = BulkDecision.objects.filter(tenant_id=tenant_id, pk=bulk_id).first()
     while bulk is not None and decide_next(bulk):
         pass
@@ -47,7 +47,7 @@ def decide_next(bulk: BulkDecision) -> bool:
     """Decide on one item; whether there was one. What the person may is looked up anew for each."""
     actor = _decider(bulk)
     if actor is None:
-        refuse_rest(bulk, NO_MEMBER, actor=system_actor(bulk.tenant_id, "reviewer"))
+        refuse_rest(bulk, NO_MEMBER, actor=system_actor(bulk.tenant_id, "bulk decision"))
         return False
     with acting(actor):
         item = next_item(bulk)
@@ -84,7 +84,7 @@ def _as_read(item: BulkItem, actor: Actor) -> Proposal:
     if proposal is None:
         raise NotVisible("It is not there any more.")
     refuse_undecidable(proposal)
-    refuse_stale(proposal, item.read_at)
+    refuse_stale(proposal, item.read_version)
     return proposal
 
 
@@ -95,14 +95,14 @@ def _decide(proposal: Proposal, item: BulkItem, bulk: BulkDecision, actor: Actor
 
 
 def _approve(proposal: Proposal, item: BulkItem, bulk: BulkDecision, actor: Actor) -> None:
-    yes = Yes(proposal.content_sha256, reason=bulk.reason, read_at=item.read_at)
+    yes = Yes(proposal.content_sha256, reason=bulk.reason, read_at=item.read_version)
     approve(proposal, yes, actor=actor)
     # Under the locks of the approval the change may reach further than it did a moment before.
-    refuse_above_low(Tier(proposal.tier))
+    refuse_above_low(Tier(proposal.risk))
 
 
 def _reject(proposal: Proposal, item: BulkItem, bulk: BulkDecision, actor: Actor) -> None:
-    reject_proposal(proposal, actor=actor, reason=bulk.reason, reason_code=bulk.reason_code, read_at=item.read_at)
+    reject_proposal(proposal, actor=actor, reason=bulk.reason, reason_code=bulk.reason_code, read_at=item.read_version)
 
 
 _WORDS: Mapping[Verb, Callable[[Proposal, BulkItem, BulkDecision, Actor], None]] = MappingProxyType(

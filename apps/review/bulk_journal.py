@@ -32,7 +32,7 @@ def begin_bulk(
             reason_code=reason_code,
         )
         items = (
-            BulkItem(tenant_id=actor.tenant_id, decision=bulk, proposal_id=proposal_id, read_at=version)
+            BulkItem(tenant_id=actor.tenant_id, decision=bulk, proposal_id=proposal_id, read_version=version)
             for proposal_id, version in read.items()
         )
         BulkItem.objects.bulk_create(items)

@@ -47,7 +47,7 @@ def _lines(gained: int, lost: int) -> str:
 
 
 def _joining(proposal: Proposal) -> str:
-    return _lines(len(proposal.words.get("lines", ())), len(proposal.words.get("drops", ())))
+    return _lines(len(proposal.words.get("lines", ())), len(proposal.words.get("removed_lines", ())))
 
 
 def _rewriting(proposal: Proposal) -> str:

@@ -27,7 +27,7 @@ class Yes:
     beside them.
     """
 
-    seen_sha256: str
+    reviewed_sha256: str
     content: Mapping[str, Any] | None = None
     confirm_findings: bool = False
     reason: str = ""
@@ -53,7 +53,7 @@ class Decided:
         missing = self.reviewers - self.approvals
         who = "one more reviewer" if missing == 1 else f"{missing} more reviewers"
         edited = " Your edit is kept with it." if self.proposal.is_edited else ""
-        tier = self.proposal.tier
+        tier = self.proposal.risk
         return (
             f"Noted; nothing is live yet. At the tier {tier} it takes {who} who neither proposed nor edited it.{edited}"
         )
@@ -70,7 +70,7 @@ def approve(proposal: Proposal, yes: Yes, *, actor: Actor) -> Decided:
         row = _held(proposal, actor)
         refuse_stale(row, yes.read_at)
         refuse_undecidable(row)
-        refuse_unseen(row, yes.seen_sha256)
+        refuse_unseen(row, yes.reviewed_sha256)
         refuse_stale(target, yes.target_read_at)
         verdict = _verdict(row, target, yes)
         approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
@@ -142,7 +142,7 @@ def _verdict(row: Proposal, target: Target, yes: Yes) -> Verdict:
     findings = _confirmed(live, after, yes, applier.beside(target))
     tier = tier_of(applier.touches(live, after) | applier.reaches(target))
     edited, base = (words, applier.base(target)) if edits else (None, None)
-    return Verdict(yes.seen_sha256, tier, edited, base, findings, yes.reason)
+    return Verdict(yes.reviewed_sha256, tier, edited, base, findings, yes.reason)
 
 
 def _words(row: Proposal, applier: Applier, yes: Yes) -> Values:
@@ -173,7 +173,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _refuse_changed_since(applied: Proposal, target: Target) -> None:
-    if "version" in applied.replaced and target.version != applied.replaced["version"]:
+    if "version" in applied.replaced_values and target.version != applied.replaced_values["version"]:
         raise IllegalTransition(
             f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
         )

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 def expire(tenant_id: int, proposal_id: int) -> None:
     """Close one proposal, unless somebody decided on it or gave it more time meanwhile."""
-    actor = system_actor(tenant_id, "calendar")
+    actor = system_actor(tenant_id, "proposal expiry")
     with acting(actor):
         proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id).first()
     if proposal is None:

@@ -32,11 +32,11 @@ class Happened(StrEnum):
 
     APPEARED = "appeared"
     REVISED = "revised"
-    SETTLED = "settled"
+    CLOSED = "closed"
 
 
 _APPEARED: Final = frozenset({Act.PROPOSAL_REOPEN, Act.PROPOSAL_UNDO, Act.PROPOSAL_RELEASE})
-_SETTLED: Final = frozenset(
+_CLOSED: Final = frozenset(
     {
         *(Act.DRAFT_SUPERSEDE, Act.DRAFT_SEND, Act.DRAFT_SEND_EDITED, Act.DRAFT_DISCARD),
         *(Act.ESCALATION_ANSWER, Act.ESCALATION_DISMISS),
@@ -166,8 +166,8 @@ def _proposers(record: ChangeRecord) -> frozenset[int]:
 def happened(record: ChangeRecord) -> Happened:
     """What a change of something that waits comes to for whoever decides."""
     act = Act(record.act)
-    if act in _SETTLED:
-        return Happened.SETTLED
+    if act in _CLOSED:
+        return Happened.CLOSED
     return Happened.APPEARED if act in _APPEARED or not record.version_before else Happened.REVISED
 
 
@@ -190,7 +190,7 @@ def _rows(model: type[Governed], entries: Collection[Entry], actor: Actor) -> Ma
 
 def _told(entry: Entry, rows: Mapping[int, Any], actor: Actor) -> Told | None:
     noun = NOUNS[entry.subject].noun
-    about = {"id": entry.row_id, "happened": entry.happened.value, "version": entry.version}
+    about = {"id": entry.row_id, "change": entry.happened.value, "version": entry.version}
     if entry.is_gone:
         is_theirs = actor.is_person or actor.agent_id in entry.proposers
         return Told(entry.mark, noun, {**about, "state": "withdrawn"}) if is_theirs else None

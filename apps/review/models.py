@@ -29,7 +29,7 @@ class BulkDecision(models.Model):
     kind = models.CharField(max_length=30, choices=Proposal.Kind.choices)
     reason = models.TextField(db_default="")
     reason_code = models.CharField(max_length=20, choices=Proposal.Reason.choices, db_default="")
-    at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering: ClassVar = ["-id"]
@@ -53,7 +53,7 @@ class BulkItem(models.Model):
     decision = models.ForeignKey(BulkDecision, db_index=False, on_delete=models.PROTECT, related_name="items")
     # A number and no reference: an agent may take its proposal back meanwhile.
     proposal_id = models.BigIntegerField()
-    read_at = models.PositiveIntegerField(help_text="The version of the proposal that the person read.")
+    read_version = models.PositiveIntegerField(help_text="The version of the proposal that the person read.")
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.WAITING)
     refusal = models.TextField(db_default="")
     decided_at = models.DateTimeField(null=True)

@@ -44,7 +44,10 @@ def _sha256(row: Remembered) -> str:
 
 
 def _with_lines(live: Values, words: Values) -> Values:
-    return {"body": joined_lines(live["body"], words.get("lines", []), words.get("drops", [])), **_dates_in(words)}
+    return {
+        "body": joined_lines(live["body"], words.get("lines", []), words.get("removed_lines", [])),
+        **_dates_in(words),
+    }
 
 
 def _dates_in(words: Values) -> Values:
@@ -63,8 +66,8 @@ def _one_customers(live: Values, after: Values) -> frozenset[Touch]:
 
 def _checked_lines(words: Values) -> Values:
     plain = {name: lines for name, lines in words.items() if name not in DATED}
-    if not plain or set(plain) - {"lines", "drops"}:
-        raise Invalid("Send `lines`: those that shall join; and `drops`: those that shall go.", {})
+    if not plain or set(plain) - {"lines", "removed_lines"}:
+        raise Invalid("Send `lines`: those that shall join; and `removed_lines`: those that shall go.", {})
     for name, lines in plain.items():
         if not isinstance(lines, list) or not all(isinstance(line, str) and "\n" not in line for line in lines):
             raise Invalid(f"Send `{name}` as a list of texts of one line each.", {name: ["This is no list of lines."]})
@@ -137,11 +140,15 @@ def _amend_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values
 
 
 def _memory_back(memory: AgentMemory, actor: Actor, proposal: Proposal) -> AgentMemory:
-    return put_back_memory(memory, actor=actor, replaced=proposal.replaced, reason=f"Undoes proposal {proposal.pk}.")
+    return put_back_memory(
+        memory, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
+    )
 
 
 def _block_back(block: MemoryBlock, actor: Actor, proposal: Proposal) -> MemoryBlock:
-    return put_back_block(block, actor=actor, replaced=proposal.replaced, reason=f"Undoes proposal {proposal.pk}.")
+    return put_back_block(
+        block, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
+    )
 
 
 def _profile_texts(profile: CustomerProfile) -> Values:
@@ -169,10 +176,10 @@ def _amend_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -
 
 
 def _profile_back(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
-    words_of = Taint(proposal.replaced.get("taint", Taint.CUSTOMER_DERIVED))
-    values = proposal.replaced["values"]
+    words_of = Taint(proposal.replaced_values.get("taint", Taint.CUSTOMER))
+    values = proposal.replaced_values["values"]
     lines = known("\n".join(values.values()))
-    dates = dict.fromkeys(lines, LineDates()) | dates_of(lines, proposal.replaced.get("dates", {}))
+    dates = dict.fromkeys(lines, LineDates()) | dates_of(lines, proposal.replaced_values.get("dates", {}))
     return amend_profile(profile, actor=actor, values=values, words_of=words_of, dates=dates)
 
 

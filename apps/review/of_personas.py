@@ -49,7 +49,7 @@ def _amend(persona: Persona, actor: Actor, proposal: Proposal) -> Values:
 
 def _amend_back(persona: Persona, actor: Actor, proposal: Proposal) -> Persona:
     reason = f"Undoes proposal {proposal.pk}."
-    return amend_persona(persona, actor=actor, values=proposal.replaced["values"], reason=reason)
+    return amend_persona(persona, actor=actor, values=proposal.replaced_values["values"], reason=reason)
 
 
 def _persona(*, free_text: bool) -> Applier:
@@ -98,12 +98,12 @@ def _add_rules(holder: Agent | TenantSettings, actor: Actor, proposal: Proposal)
     agent_id = holder.pk if isinstance(holder, Agent) else None
     evidence = proposal.authorship
     made = [add_rule(agent_id, actor=actor, text=line, evidence=evidence) for line in proposal.words["lines"]]
-    return {"made": [rule.pk for rule in made]}
+    return {"created_ids": [rule.pk for rule in made]}
 
 
 def _retire_rules(holder: Target, actor: Actor, proposal: Proposal) -> None:
     del holder
-    for rule in StandingRule.objects.visible_to(actor).active().filter(pk__in=proposal.replaced["made"]):
+    for rule in StandingRule.objects.visible_to(actor).active().filter(pk__in=proposal.replaced_values["created_ids"]):
         retire_rule(rule, actor=actor, reason=f"Undoes proposal {proposal.pk}.")
 
 
@@ -144,7 +144,7 @@ def _reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> Values:
 
 
 def _reword_back(rule: StandingRule, actor: Actor, proposal: Proposal) -> StandingRule:
-    values = proposal.replaced["values"]
+    values = proposal.replaced_values["values"]
     return amend_rule(rule, actor=actor, values=values, reason=f"Undoes proposal {proposal.pk}.")
 
 

@@ -89,7 +89,7 @@ def _revise(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
 
 def _revise_back(skill: Skill, actor: Actor, proposal: Proposal) -> Skill:
     reason = f"Undoes proposal {proposal.pk}."
-    return revise_skill(skill, actor=actor, values=proposal.replaced["values"], reason=reason)
+    return revise_skill(skill, actor=actor, values=proposal.replaced_values["values"], reason=reason)
 
 
 def _deprecate(skill: Skill, actor: Actor, proposal: Proposal) -> Values:

@@ -17,7 +17,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
     {
         "waiting": "Waiting",
         "snoozed": "Snoozed",
-        "second": "Needs a second reviewer",
+        "needs_second_reviewer": "Needs a second reviewer",
         "decided": "Decided",
         "expired": "Expired",
         "quarantined": "Quarantined",
@@ -32,7 +32,7 @@ def queues(now: datetime) -> Mapping[str, Q]:
         {
             "waiting": waits,
             "snoozed": Q(state=State.OPEN, snoozed_until__gt=now),
-            "second": waits & Q(approval_count__gt=0),
+            "needs_second_reviewer": waits & Q(approval_count__gt=0),
             "decided": Q(state__in=[State.APPLIED, State.REJECTED]),
             "expired": Q(state=State.EXPIRED),
             "quarantined": Q(state=State.QUARANTINED),

@@ -47,14 +47,14 @@ class Sheet:
     is_author: bool
 
     @property
-    def needs_words(self) -> bool:
+    def needs_edited_content(self) -> bool:
         """Whether the reviewer has to say what the free text comes to."""
         return self.applier.free_text and not self.proposal.is_edited
 
     @property
     def would(self) -> Would | None:
         """What a yes would do; None of what is decided, has nothing to change, or needs words that a reviewer has to find."""
-        if self.target is None or self.needs_words or self.proposal.state != Proposal.State.OPEN:
+        if self.target is None or self.needs_edited_content or self.proposal.state != Proposal.State.OPEN:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
         return Would(self.target, after, not self.applier.appends, self.applier.retires)
@@ -62,7 +62,7 @@ class Sheet:
     @property
     def offered(self) -> Values:
         """The sections that would read otherwise, each as last worded; what a reviewer left out once is offered again."""
-        if self.target is None or self.needs_words or not self.applier.by_section:
+        if self.target is None or self.needs_edited_content or not self.applier.by_section:
             return {}
         live = self.applier.live(self.target)
         asked = over(self.proposal.content, self.proposal.words)

@@ -128,7 +128,7 @@ class Account:
         earlier.before = Before(
             session_id=self.frozen.session.pk,
             model=self.model,
-            stand_in=reply.stand_in,
+            is_stand_in=reply.is_stand_in,
             window_start=self.window_start,
             message_count=planned.message_count,
             requested_at=planned.requested_at,

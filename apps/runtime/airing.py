@@ -23,8 +23,8 @@ from apps.runtime.endings import mode_at_first
 logger = logging.getLogger(__name__)
 
 # Where a web process says which conversation somebody listens to, and for how long that holds.
-HEARD: Final = "preceptor:heard"
-SAID: Final = "preceptor:said:"
+HEARD: Final = "preceptor:listeners"
+SAID: Final = "preceptor:reply:"
 HOLDS_SECONDS: Final = 60
 # How long a broker that is away keeps anybody waiting.
 PATIENCE_SECONDS: Final = 0.5

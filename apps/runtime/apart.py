@@ -34,7 +34,7 @@ class Explained:
 
     hunk: Hunk
     causes: tuple[Cause, ...]
-    otherwise: str
+    explanation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Reordered:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Two prompts with their tools. `unlike` says what makes them differ without any act, such as another customer."""
+    """Two prompts with their tools. `other_differences` says what makes them differ without any act, such as another customer."""
 
     is_same: bool
-    unlike: tuple[str, ...]
+    other_differences: tuple[str, ...]
     reordered: Reordered | None
     hunks: tuple[Explained, ...]
-    handovers: tuple[Handover, ...]
+    owner_changes: tuple[Handover, ...]
 
 
 def apart(session: Session, other: Session | None, *, system: Actor, now: datetime) -> Apart:

@@ -44,10 +44,10 @@ KINDS = {
     InboundEvent.Kind.SCHEDULE: EventKind.SCHEDULE,
     InboundEvent.Kind.TASK: EventKind.TASK,
     InboundEvent.Kind.ANSWER: EventKind.ANSWER,
-    InboundEvent.Kind.NOTE: EventKind.NOTE,
+    InboundEvent.Kind.PROGRESS: EventKind.NOTE,
 }
 # What agents say to each other is data for whoever reads it, and counts as the customer's whom it is about.
-BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.NOTE)
+BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS)
 
 
 def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
@@ -59,7 +59,7 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             now_line=date_line(brought.now.astimezone(brought.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
-            send_mode=mode if agent.learns and _serves_customers(conversation) else None,
+            send_mode=mode if agent.has_learning and _serves_customers(conversation) else None,
             open_escalations=brought.open_escalations,
             save_with=save_with(claimed),
             learning=_learning(claimed),
@@ -102,7 +102,7 @@ def _of_bank(kept: Kept, at: int) -> Example:
 
 
 def _example(corrected: Corrected, at: int) -> Example:
-    written = Source(Draft._meta.label_lower, corrected.id, corrected.version, "text", taint=Taint.CUSTOMER_DERIVED)
+    written = Source(Draft._meta.label_lower, corrected.id, corrected.version, "text", taint=Taint.CUSTOMER)
     sent = replace(written, field="sent_text", author=corrected.by)
     return Example(Passage(corrected.draft, written, at), Passage(corrected.sent, sent, at))
 
@@ -111,7 +111,7 @@ def save_with(claimed: Claim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
-    if not (agent.learns and serves_customers and is_nudged(claimed.brought.turns)):
+    if not (agent.has_learning and serves_customers and is_nudged(claimed.brought.turns)):
         return ""
     return SKILL_SAVE if agent.may_edit_skills else DRAFT_SKILL
 
@@ -137,7 +137,7 @@ def wire_of(turned: Part) -> JsonObject:
 def _line_cards(claimed: Claim, actor: Actor) -> tuple[LineCard, ...]:
     """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
     keys = sorted({event.line_key for event in claimed.events if event.line_key})
-    if not keys or not claimed.agent.learns:
+    if not keys or not claimed.agent.has_learning:
         return ()
     with acting(actor):
         return omitted_if_unreadable("line cards", lambda: _cards(claimed.agent, keys, actor), ())
@@ -152,7 +152,7 @@ def _cards(agent: Agent, keys: list[str], actor: Actor) -> tuple[LineCard, ...]:
 def event_of(event: InboundEvent, conversation: Conversation) -> Event:
     """What arrived, with whose words it is."""
     kind, at = KINDS[InboundEvent.Kind(event.kind)], event.received_at
-    source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
+    source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER)
     if kind in OWNERS:
         sender = event.sent_by or "operator"
         source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)

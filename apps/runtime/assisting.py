@@ -107,7 +107,7 @@ def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> Jso
     counts: JsonObject = {
         "drafts": drafts.count(),
         "escalations": questions.count(),
-        "conversations_in_your_members_hands": [*held.values_list("pk", flat=True)[:LISTED]],
+        "taken_over_conversation_ids": [*held.values_list("pk", flat=True)[:LISTED]],
     }
     return _shown(counts, lines)
 
@@ -145,7 +145,7 @@ def _list_conversations(context: Context, reader: Actor, arguments: JsonObject) 
             "agent": row.agent.key,
             "channel": row.channel,
             "status": str(row.status),
-            "is_held": row.is_held,
+            "is_taken_over": row.is_held,
         }
         for row in rows.order_by("-pk")[:LISTED]
     ]
@@ -165,7 +165,12 @@ def _read_conversation(context: Context, reader: Actor, arguments: JsonObject) -
         {"sender": sender, "text": clean(text, LINE_CHARACTERS)}
         for sender, text in said.values_list("sender", "text")[:LINES_READ]
     ]
-    stands: JsonObject = {"id": row.pk, "status": str(row.status), "is_held": row.is_held, "lines": said.count()}
+    stands: JsonObject = {
+        "id": row.pk,
+        "status": str(row.status),
+        "is_taken_over": row.is_held,
+        "message_count": said.count(),
+    }
     return _shown(stands, lines[::-1])
 
 

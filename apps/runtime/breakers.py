@@ -56,7 +56,7 @@ _went_well: dict[tuple[int, str], deque[float]] = {}
 class HeldBack(Exception):
     """Calls of this model are held back for now; that is no failed try of the turn's."""
 
-    code = "held_back"
+    code = "breaker_open"
 
     def __init__(self, model: str, seconds: float) -> None:
         super().__init__(f"Calls of {model} are held back for a moment, because many of them failed.")

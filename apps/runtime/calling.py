@@ -150,7 +150,7 @@ class Caller:
     def _untried(self, use: ToolUse) -> str:
         """In the playground nothing is called but what reads, and no call waits for a person there."""
         outside = self._theirs(use.name)
-        reads = outside.repeats is ToolStep.Repeats.READS if outside else self.house[use.name].reads
+        reads = outside.repeat_safety is ToolStep.RepeatSafety.READ_ONLY if outside else self.house[use.name].reads
         if not self.context.conversation.is_trial or (reads and use.name not in self.guarded):
             return ""
         return NOT_CALLED.format(name=use.name)

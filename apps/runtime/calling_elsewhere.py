@@ -70,7 +70,7 @@ def call_tool(session_id: int, turn_id: int, use: ToolUse, *, actor: Actor) -> T
 def called_in(claimed: Claim, system: Actor) -> list[ToolCall]:
     """What was called in a turn, in its order."""
     with acting(system):
-        rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "place")
+        rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "position")
         told = rows.values_list("call_id", "name", "arguments", "result", "is_error")
         return [ToolCall(call_id, name, {**given}, result, failed) for call_id, name, given, result, failed in told]
 
@@ -86,16 +86,18 @@ def _called(claimed: Claim, use: ToolUse, before: Sequence[ToolCall], system: Ac
     refused = caller.refused(use)
     if refused or caller.house[use.name].reads:
         made = refused or caller.made(use)
-        _keep(claimed, made, len(before), ToolStep.Repeats.READS, loop.asking, system)
+        _keep(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
         return made
     with acting(system):
         # What it writes and the step that says so are one commit.
         hold(claimed.turn)
         made = caller.made(use)
-        _keep(claimed, made, len(before), ToolStep.Repeats.OWN, loop.asking, system)
+        _keep(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)
     return made
 
 
-def _keep(claimed: Claim, made: ToolCall, place: int, repeats: ToolStep.Repeats, asking: int, system: Actor) -> None:
-    row = tool_row(BEFORE_ITS_REPORT, place, made, repeats, ToolStep.State.DONE)
+def _keep(
+    claimed: Claim, made: ToolCall, place: int, repeat_safety: ToolStep.RepeatSafety, asking: int, system: Actor
+) -> None:
+    row = tool_row(BEFORE_ITS_REPORT, place, made, repeat_safety, ToolStep.State.DONE)
     keep(claimed.turn, (), [row], asking, actor=system)

@@ -23,12 +23,12 @@ Values = Mapping[str, object]
 # What a source without a field stands for: the texts of a skill that its line is made of.
 WHOLE: Final = ("name", "title", "description", "body")
 # What decides whether a row's words are shown at all, and where and how they are.
-PRESENCE: Final = ("status", "pinned", "agent_id", "line_key")
+PRESENCE: Final = ("status", "is_pinned", "agent_id", "line_key")
 FORM: Final = ("label", "position", "taint", "updated_by")
 # What of an agent and of a tenant's settings reaches which slots.
 EVERY_SLOT: Final = frozenset(Slot)
 OF_AGENT: Final = {
-    "learns": EVERY_SLOT,
+    "has_learning": EVERY_SLOT,
     "context_tier": frozenset({Slot.PERSONA, Slot.MEMORY, Slot.PROFILE}),
     "flavour": frozenset({Slot.CONTRACT}),
     "contract": frozenset({Slot.CONTRACT}),
@@ -95,7 +95,10 @@ class Causes:
         kinds = {kind for kind, _ in rows}
         subjects = Q(subject_type__in=kinds, subject_id__in={subject for _, subject in rows})
         found = ChangeRecord.objects.filter(
-            subjects | Q(subject_type=SETTINGS), tenant_id=window.tenant_id, at__gt=window.after, at__lte=window.until
+            subjects | Q(subject_type=SETTINGS),
+            tenant_id=window.tenant_id,
+            created_at__gt=window.after,
+            created_at__lte=window.until,
         )
         by_row: dict[tuple[str, int], list[ChangeRecord]] = defaultdict(list)
         for record in found.select_related("text").order_by("id"):
@@ -187,4 +190,4 @@ def _forms(text: str) -> Iterator[str]:
 def _cause(record: ChangeRecord) -> Cause:
     approver = record.actor_label if record.actor_role in PEOPLE else ""
     subject = record.subject_type, record.subject_id
-    return Cause(record.act, *subject, record.version_after, record.actor_label, approver, record.at)
+    return Cause(record.act, *subject, record.version_after, record.actor_label, approver, record.created_at)

@@ -19,7 +19,7 @@ from apps.tenants.identity import SAID
 _TAKE: Final = """
 WITH thread AS (
     SELECT thread.id, thread.tenant_id, thread.taken_over_at, thread.agent_id,
-           agent.learns AND (thread.member_user_id IS NULL OR thread.channel = 'playground') AS learns
+           agent.has_learning AND (thread.member_user_id IS NULL OR thread.channel = 'playground') AS has_learning
       FROM conversations_conversation AS thread
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
@@ -38,7 +38,7 @@ WITH thread AS (
 ), over AS (
     UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
            crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
-           lease_until = statement_timestamp() + %(lease)s::interval, asked_at = statement_timestamp(),
+           lease_until = statement_timestamp() + %(lease)s::interval, step_started_at = statement_timestamp(),
            -- A turn that an operator or the day's budget held has not grown old by itself.
            deadline_at = turn.deadline_at
                + CASE WHEN turn.failure_code = ANY(%(stopped)s) THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
@@ -51,14 +51,14 @@ WITH thread AS (
         ON event.tenant_id = thread.tenant_id AND event.conversation_id = thread.id
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), begun AS (
-    INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
-                              lease_until, run_at, deadline_at, current_step, asked_at, started_at, failure_code, failure,
-                              learning_version_id)
+    INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, failed_calls,
+                              is_released, lease_until, run_at, deadline_at, current_step, step_started_at, started_at,
+                              failure_code, failure, learning_version_id)
     SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s::interval,
            statement_timestamp(), statement_timestamp() + %(patience)s::interval, 1, statement_timestamp(),
            statement_timestamp(), '', '',
            -- The first turn that an agent takes pins what is active then, if anything is; the others read that one (R146).
-           CASE WHEN NOT thread.learns THEN NULL WHEN first.id IS NOT NULL THEN first.learning_version_id ELSE (
+           CASE WHEN NOT thread.has_learning THEN NULL WHEN first.id IS NOT NULL THEN first.learning_version_id ELSE (
                SELECT version.id FROM learning_learningversion AS version WHERE version.tenant_id = thread.tenant_id
                   AND version.agent_id = thread.agent_id AND version.status = 'active') END
       FROM thread LEFT JOIN LATERAL (
@@ -94,15 +94,16 @@ _SESSION: Final = """
 
 # What a call left in the prompt cache, and what it was billed for; by whom.
 _LEFT: Final = """
-    json_build_object('requested_at', call.requested_at, 'entries', call.entries, 'conversation', turn.conversation_id,
+    json_build_object('requested_at', call.requested_at, 'cache_entries', call.cache_entries, 'conversation', turn.conversation_id,
                       'cached_tokens', call.cache_read_tokens + call.cache_write_5m_tokens + call.cache_write_1h_tokens)"""
 
 _OWN: Final = f"""
 ), own AS MATERIALIZED (
     SELECT call.requested_at, call.agent_prefix_sha256, call.workspace_prefix_sha256,
            {_LEFT} AS told, turn.session_id IS NOT NULL AS is_kept,
-           json_build_object('session', turn.session_id, 'status', turn.status, 'stand_in', call.stand_in,
-                             'requested_at', call.requested_at, 'entries', call.entries, 'ledger', call.ledger) AS before
+           json_build_object('session', turn.session_id, 'status', turn.status, 'is_stand_in', call.is_stand_in,
+                             'requested_at', call.requested_at, 'cache_entries', call.cache_entries,
+                             'cache_ledger', call.cache_ledger) AS before
       FROM (SELECT turn.* FROM claimed JOIN runtime_turn AS turn
                 ON turn.tenant_id = claimed.tenant_id AND turn.conversation_id = claimed.conversation_id
              ORDER BY turn.id DESC LIMIT %(own_turns)s) AS turn
@@ -141,8 +142,8 @@ _KEPT: Final = """
           FROM runtime_modelcall AS call
          WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id AND call.round = claimed.round) END,
     'tools', CASE WHEN claimed.attempts > 1 THEN (
-        SELECT json_agg(json_build_object('step', tool.step, 'place', tool.place, 'call_id', tool.call_id, 'name', tool.name,
-                                          'arguments', tool.arguments, 'repeats', tool.repeats, 'state', tool.state,
+        SELECT json_agg(json_build_object('step', tool.step, 'position', tool.position, 'call_id', tool.call_id, 'name', tool.name,
+                                          'arguments', tool.arguments, 'repeat_safety', tool.repeat_safety, 'state', tool.state,
                                           'result', tool.result, 'is_error', tool.is_error))
           FROM runtime_toolstep AS tool
          WHERE tool.tenant_id = claimed.tenant_id AND tool.turn_id = claimed.id AND tool.round = claimed.round) END"""
@@ -163,7 +164,7 @@ _STANDING: Final = f"""
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
     'is_sending_paused', is_kill_switch_on(%(sending)s, thread.tenant_id, thread.id),
-    'turns', CASE WHEN agent.learns AND (thread.channel = 'playground' OR NOT thread.off_the_record) THEN (
+    'turns', CASE WHEN agent.has_learning AND (thread.channel = 'playground' OR NOT thread.off_the_record) THEN (
         SELECT count(*) FROM runtime_turn AS turn
          WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.status = 'done') ELSE 0 END,
     'escalations', (SELECT count(*) FROM desk_escalation AS escalation
@@ -177,13 +178,13 @@ _LEARNED: Final = """
                                           'approver', version.approved_by, 'taint', version.taint)
                    FROM learning_learningversion AS version
                   WHERE version.tenant_id = %(tenant)s AND version.id = claimed.learning_version_id
-                    AND version.status IN ('active', 'retired') AND agent.learns),
+                    AND version.status IN ('active', 'retired') AND agent.has_learning),
     'withdrawn', (SELECT version.body FROM learning_learningversion AS version
                    WHERE version.tenant_id = %(tenant)s AND version.status = 'withdrawn' AND version.id = (
                        SELECT turn.learning_version_id FROM runtime_turn AS turn
                         WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
                         ORDER BY turn.id LIMIT 1)),
-    'examples', CASE WHEN agent.learns AND thread.end_user_key <> '' THEN (
+    'examples', CASE WHEN agent.has_learning AND thread.end_user_key <> '' THEN (
         SELECT json_agg(json_build_object('id', past.id, 'version', past.version, 'draft', past.text, 'sent', past.sent_text,
                                           'by', past.decided_by) ORDER BY past.id)
           FROM (SELECT draft.* FROM conversations_conversation AS other JOIN desk_draft AS draft
@@ -195,7 +196,7 @@ _LEARNED: Final = """
 # What people keep to be shown with any customer, where the agent's page asks for it: first the one of whose situation most words
 # were just written, and of equals the latest (Z-12).
 _BANK: Final = f"""
-    'bank', CASE WHEN agent.learns AND agent.has_examples
+    'bank', CASE WHEN agent.has_learning AND agent.has_examples
                   AND (thread.member_user_id IS NULL OR thread.channel = 'playground') THEN (
         SELECT json_agg(json_build_object('id', kept.id, 'version', kept.version, 'situation', kept.situation, 'draft', kept.draft,
                                           'correction', kept.correction, 'by', kept.approved_by, 'taint', kept.taint)
@@ -217,14 +218,15 @@ _BANK: Final = f"""
 # Of a long conversation only the end is replayed, and only that much is read.
 _HISTORY: Final = """
     'messages', (SELECT count(*) FROM conversations_message AS message
-                  WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL),
-    'history', (SELECT json_agg(json_build_array(recent.wire, recent.calls) ORDER BY recent.position) FROM (
-                    SELECT message.wire, message.position, CASE WHEN message.sender = 'tool' THEN (
+                  WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.api_message IS NOT NULL),
+    'history', (SELECT json_agg(json_build_array(recent.api_message, recent.calls) ORDER BY recent.position) FROM (
+                    SELECT message.api_message, message.position, CASE WHEN message.sender = 'tool' THEN (
                                SELECT called.tool_calls FROM conversations_message AS called
                                 WHERE called.tenant_id = message.tenant_id AND called.conversation_id = message.conversation_id
                                   AND called.position = message.position - 1) END AS calls
                       FROM conversations_message AS message
-                     WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL
+                     WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id
+                       AND message.api_message IS NOT NULL
                      ORDER BY message.position DESC LIMIT %(history)s) AS recent)"""
 
 # Who asked here, and what the answer has cost so far: other turns, and what was set aside for agents asked in them.

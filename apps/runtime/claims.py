@@ -94,7 +94,7 @@ class Claim:
     @property
     def may_be_silent(self) -> bool:
         """A schedule may come to nothing (R121), and word of what becomes of a question needs no reply."""
-        noted_only = all(event.kind == InboundEvent.Kind.NOTE for event in self.events)
+        noted_only = all(event.kind == InboundEvent.Kind.PROGRESS for event in self.events)
         return noted_only or self.kind is TurnKind.SCHEDULED
 
     @property
@@ -178,7 +178,7 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         Brought.of(told),
         known,
         _kept(calls, told["tools"] or ()),
-        next((call["user_turn"] for call in calls if call["user_turn"]), turn.framed),
+        next((call["user_turn"] for call in calls if call["user_turn"]), turn.external_user_turn),
         Terms.of(told["terms"], conversation.tenant_id),
         _money(told, conversation),
         told["other_turns"] + 1,
@@ -207,10 +207,10 @@ def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:
     for row in tools:
         call = ToolCall(row["call_id"], row["name"], row["arguments"], row["result"], row["is_error"])
         # What an agent elsewhere called is known before the answer it called it in.
-        made.setdefault(row["step"], {})[row["place"]] = KeptCall(
+        made.setdefault(row["step"], {})[row["position"]] = KeptCall(
             call,
-            is_open=row["state"] == ToolStep.State.BEGUN,
-            may_be_repeated=row["repeats"] != ToolStep.Repeats.UNSAFE,
+            is_open=row["state"] == ToolStep.State.STARTED,
+            may_be_repeated=row["repeat_safety"] != ToolStep.RepeatSafety.UNSAFE,
         )
     return tuple(
         KeptStep(Said(call["step"], call["text"], call["assistant_message"], call["stop_reason"]), made[call["step"]])

@@ -80,7 +80,7 @@ def attempt_look(tenant_id: int, agent_id: int) -> None:
     """Look under the tenant that came with the id."""
     found = look(agent_id, actor=system_actor(tenant_id, "contradictions"), now=timezone.now())
     if found:
-        extra = {"agent_id": agent_id, "texts": found.extent.texts, "new": found.new, "gone": found.gone}
+        extra = {"agent_id": agent_id, "texts": found.extent.text_count, "new": found.new, "gone": found.gone}
         logger.info("contradictions looked for", extra=extra)
 
 
@@ -124,7 +124,7 @@ def _kept(held: Held, material: Material, checked: Checked, actor: Actor, now: d
     with acting(actor):
         rows = {row.pair_sha256: row for row in Contradiction.objects.visible_to(actor).of_agent(held.agent_id)}
     known = {name: Known(row.pk, row.status == Contradiction.Status.GONE) for name, row in rows.items()}
-    change = settled(pairs, known, is_whole=extent.is_whole)
+    change = settled(pairs, known, is_whole=extent.is_complete)
     _write(held, change, {row.pk: row for row in rows.values()}, actor, now)
     end_look(held, extent, actor=actor)
     return Looked(extent, len(change.new), len(change.back), len(change.gone))
@@ -137,7 +137,7 @@ def _write(held: Held, change: Settled, rows: Mapping[int, Contradiction], actor
     for row_id in change.back:
         return_contradiction(rows[row_id], actor=actor)
     for row_id in change.gone:
-        clear_contradiction(rows[row_id], actor=actor, last_seen_at=held.looked_at or now)
+        clear_contradiction(rows[row_id], actor=actor, last_seen_at=held.scanned_at or now)
 
 
 def _pair(finding: Finding, by_record: Mapping[str, Text]) -> Pair:

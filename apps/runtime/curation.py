@@ -26,10 +26,10 @@ WITH live AS MATERIALIZED (
     SELECT id, tenant_id, agent_id, approved_at, retained_until FROM skills_skill
      WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
 ), fetched AS MATERIALIZED (
-    SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.began_at) AS at
+    SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.started_at) AS at
       FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
      WHERE step.tenant_id = app_tenant() AND {GAVE_APPROVED}
-       AND step.began_at > %(now)s - interval '90 days'
+       AND step.started_at > %(now)s - interval '90 days'
      GROUP BY skill, turn.conversation_id
 ), latest AS MATERIALIZED (
     SELECT thread.* FROM (SELECT DISTINCT agent_id FROM live) AS agent CROSS JOIN LATERAL (
@@ -131,6 +131,8 @@ def _covered(rows: list[Skill], tools: list[str], wanted: frozenset[int]) -> Ite
 
 def _curated(row: tuple[Any, ...], newer: Newer | None, now: datetime) -> Curated:
     skill_id, approved_at, last_used_at, retained_until, days_30, days_90, since, *shares = row
-    with_it, without_it = Share(*shares[:2]), Share(*shares[2:])
-    figures = Figures(approved_at, last_used_at, retained_until, days_30, days_90, since, with_it, without_it, newer)
+    with_skill, without_skill = Share(*shares[:2]), Share(*shares[2:])
+    figures = Figures(
+        approved_at, last_used_at, retained_until, days_30, days_90, since, with_skill, without_skill, newer
+    )
     return Curated(skill_id, figures, suggestions(figures, now))

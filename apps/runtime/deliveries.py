@@ -40,7 +40,7 @@ _FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_attempt
               AND before.status = 'waiting' AND before.id < delivery.id)"""
 TAKE: Final = f"""
 UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s::interval, fence = delivery.fence + 1,
-       tries = delivery.tries + 1
+       attempts = delivery.attempts + 1
   FROM webhooks_webhook AS webhook
  WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
 RETURNING statement_timestamp()
@@ -52,19 +52,20 @@ AT_ONCE: Final = 20
 NOTE: Final = """
 WITH tried AS (
     UPDATE webhooks_delivery SET status = %(status)s::text, next_attempt_at = statement_timestamp() + %(pause)s::interval,
-           lease_until = statement_timestamp(), answered = %(answered)s, failure = %(failure)s,
+           lease_until = statement_timestamp(), http_status = %(http_status)s, failure_code = %(failure_code)s,
            delivered_at = CASE WHEN %(status)s::text = 'delivered' THEN statement_timestamp() END
      WHERE tenant_id = app_tenant() AND id = %(delivery)s AND fence = %(fence)s AND status = 'waiting'
     RETURNING tenant_id, webhook_id, conversation_id, id
 ), health AS (
-    INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, failures, failing_since)
+    INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, consecutive_failures, failing_since)
     SELECT tenant_id, webhook_id, %(failed)s::integer, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
     ON CONFLICT (tenant_id, webhook_id) DO UPDATE
-       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.paused_until > %(taken_at)s::timestamptz THEN health.failures
-                           ELSE health.failures + 1 END,
+       SET consecutive_failures = CASE WHEN %(failed)s = 0 THEN 0
+                                       WHEN health.paused_until > %(taken_at)s::timestamptz THEN health.consecutive_failures
+                                       ELSE health.consecutive_failures + 1 END,
            failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
            paused_until = CASE WHEN %(failed)s > 0 THEN health.paused_until END
-    RETURNING health.failures
+    RETURNING health.consecutive_failures
 ), gone AS (
     DELETE FROM webhooks_delivery AS told USING (
         SELECT old.id FROM webhooks_delivery AS old JOIN tried
@@ -73,7 +74,7 @@ WITH tried AS (
          ORDER BY old.delivered_at LIMIT %(at_once)s::integer FOR UPDATE OF old SKIP LOCKED) AS old
      WHERE told.tenant_id = app_tenant() AND told.id = old.id
 )
-SELECT (SELECT failures FROM health), (
+SELECT (SELECT consecutive_failures FROM health), (
     SELECT delivery.id FROM webhooks_delivery AS delivery JOIN tried
         ON tried.tenant_id = delivery.tenant_id AND tried.webhook_id = delivery.webhook_id
        AND tried.conversation_id = delivery.conversation_id AND delivery.id > tried.id
@@ -86,7 +87,7 @@ RETURNING id
 """
 # Nothing was tried, so it says nothing of how the webhook fares.
 GIVE_UP: Final = """
-UPDATE webhooks_delivery SET status = 'dead', failure = 'forgotten', lease_until = statement_timestamp()
+UPDATE webhooks_delivery SET status = 'dead', failure_code = 'content_gone', lease_until = statement_timestamp()
  WHERE tenant_id = app_tenant() AND id = %(delivery)s AND status = 'waiting' RETURNING id
 """
 
@@ -115,7 +116,7 @@ def take_delivery(tenant_id: int, delivery_id: int) -> Parcel | None:
         [(taken_at,)] = taken
         rows = Delivery.objects.select_related("webhook", "conversation__agent")
         delivery = rows.get(tenant_id=tenant_id, pk=delivery_id)
-        tried = Try(tenant_id, delivery_id, delivery.webhook_id, delivery.fence, delivery.tries, taken_at)
+        tried = Try(tenant_id, delivery_id, delivery.webhook_id, delivery.fence, delivery.attempts, taken_at)
         try:
             return packed(tried, delivery)
         except CannotOpen:
@@ -148,7 +149,7 @@ def _note(tried: Try, answer: Answer, system: Actor) -> tuple[int, int | None] |
 
 def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
     # Spread, not secret.
-    pause = None if answer.is_taken else pause_behind(tried.tries, random.random(), answer.again_in_seconds)  # noqa: S311
+    pause = None if answer.is_taken else pause_behind(tried.attempts, random.random(), answer.again_in_seconds)  # noqa: S311
     status = Delivery.Status.WAITING
     if pause is None:
         status = Delivery.Status.DELIVERED if answer.is_taken else Delivery.Status.DEAD
@@ -158,8 +159,8 @@ def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
         "taken_at": tried.taken_at,
         "status": status.value,
         "pause": timedelta(seconds=pause or 0),
-        "answered": answer.status,
-        "failure": answer.failure,
+        "http_status": answer.status,
+        "failure_code": answer.failure,
         "failed": 0 if answer.is_taken else 1,
         "kept": timedelta(days=settings.DELIVERIES_KEPT_DAYS),
         "at_once": AT_ONCE,

@@ -38,7 +38,7 @@ class Before:
 
     session_id: int
     model: str
-    stand_in: bool
+    is_stand_in: bool
     window_start: int
     message_count: int
     requested_at: datetime
@@ -111,7 +111,7 @@ def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
     calls = {(call["conversation"], call["requested_at"]): call for call in (*mine, *agents, *everybodys)}.values()
     lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in calls)
     for at, left in sorted(lefts, key=itemgetter(0)):
-        earlier.keep(_entries(left["entries"]), at, left["cached_tokens"])
+        earlier.keep(_entries(left["cache_entries"]), at, left["cached_tokens"])
     return earlier
 
 
@@ -141,16 +141,16 @@ def _others(calls: Iterable[Told], conversation_id: int) -> int:
 
 
 def _before(call: Told) -> Before:
-    ledger = call["ledger"]
-    start, count = ledger["window"]
+    ledger = call["cache_ledger"]
+    start, count = ledger["history_window"]
     return Before(
         session_id=call["session"],
         model=ledger["model"],
-        stand_in=call["stand_in"],
+        is_stand_in=call["is_stand_in"],
         window_start=start,
         message_count=count,
         requested_at=datetime.fromisoformat(call["requested_at"]),
-        entries=_entries(call["entries"]),
-        block_hashes=_hashes(ledger["blocks"]),
+        entries=_entries(call["cache_entries"]),
+        block_hashes=_hashes(ledger["block_hashes"]),
         is_kept=call["status"] == Turn.Status.DONE,
     )

@@ -70,7 +70,7 @@ def _named(blocks: Iterable[MemoryBlock], label: str) -> MemoryBlock:
 
 
 def _title(block: MemoryBlock) -> str:
-    return f"Block {block.label}, read-only" if block.read_only else f"Block {block.label}"
+    return f"Block {block.label}, read-only" if block.is_read_only else f"Block {block.label}"
 
 
 def _section(title: str, row: Remembered | None, cap: int, now: datetime) -> str:
@@ -131,7 +131,7 @@ def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
 
 
 def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: Context) -> str:
-    if block.read_only:
+    if block.is_read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
     before, read_at, said = block.body, block.version, _said(edits, context)
     found = _wanted(f"the block {block.label}", before, edits, BLOCK_CHARACTERS, _oldest(block))

@@ -46,7 +46,7 @@ TAKEN_OVER: Final = Ending(
 
 # Of an agent that runs elsewhere.
 NOT_REPORTED: Final = "not_reported"
-GAVE_UP: Final = "gave_up"
+GAVE_UP: Final = "external_agent_failed"
 
 # A budget may be raised, or a day begin, at any time.
 LOOK_AGAIN_SECONDS = 15 * 60
@@ -55,9 +55,9 @@ LOOK_AGAIN_SECONDS = 15 * 60
 REASONS: Final = {
     "refusal": Escalation.Reason.POLICY,
     "steps_spent": Escalation.Reason.BUDGET,
-    "money_spent": Escalation.Reason.BUDGET,
+    "turn_budget_spent": Escalation.Reason.BUDGET,
     "calls_repeated": Escalation.Reason.BUDGET,
-    "answers_itself": Escalation.Reason.BUDGET,
+    "agent_loop": Escalation.Reason.BUDGET,
     "empty_reply": Escalation.Reason.MISSING_KNOWLEDGE,
     "attempts_spent": Escalation.Reason.MODEL_UNAVAILABLE,
     NOT_REPORTED: Escalation.Reason.MODEL_UNAVAILABLE,
@@ -200,7 +200,7 @@ def _draft(written: Written, actor: Actor) -> Closed:
             grounding=grounding_of(facts),
             facts=facts,
         )
-        _tell(claimed, InboundEvent.Kind.NOTE, WAITS_FOR_A_PERSON)
+        _tell(claimed, InboundEvent.Kind.PROGRESS, WAITS_FOR_A_PERSON)
     return closed
 
 
@@ -254,7 +254,7 @@ def wait_for_money(claimed: Claim, spent: DaySpent, *, actor: Actor) -> None:
                 "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
             )
             escalate(claimed, Escalation.Reason.BUDGET, question, actor=actor)
-        postpone(turn, spent.code, str(spent), LOOK_AGAIN_SECONDS, turn.tries, actor=actor)
+        postpone(turn, spent.code, str(spent), LOOK_AGAIN_SECONDS, turn.failed_calls, actor=actor)
 
 
 def settle_call(claimed: Claim, place: tuple[int, int], outcome: Outcome, name: str, *, actor: Actor) -> None:

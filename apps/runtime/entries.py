@@ -18,7 +18,7 @@ SENDERS = {
     InboundEvent.Kind.SCHEDULE: Message.Sender.OPERATOR,
     InboundEvent.Kind.TASK: Message.Sender.PEER,
     InboundEvent.Kind.ANSWER: Message.Sender.PEER,
-    InboundEvent.Kind.NOTE: Message.Sender.PEER,
+    InboundEvent.Kind.PROGRESS: Message.Sender.PEER,
 }
 
 
@@ -31,8 +31,8 @@ class CallNotes:
     workspace_prefix_sha256: str
     expected_read_tokens: int
     has_unexpected_miss: bool
-    entries: str
-    ledger: JsonObject
+    cache_entries: str
+    cache_ledger: JsonObject
 
 
 def cost_of(calls: Sequence[JsonObject]) -> int:
@@ -51,7 +51,7 @@ def call_row(
         "assistant_message": said.wire,
         "text": said.text,
         "model": storable_text(reply.model),
-        "stand_in": reply.stand_in,
+        "is_stand_in": reply.is_stand_in,
         "stop_reason": said.stop_reason,
         "cost_micro_usd": priced(reply, rates),
         **asdict(reply.usage),
@@ -61,10 +61,12 @@ def call_row(
     return row
 
 
-def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, state: ToolStep.State) -> JsonObject:
+def tool_row(
+    step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety, state: ToolStep.State
+) -> JsonObject:
     """A tool call as the journal keeps it."""
     return canonical_object(
-        {**asdict(call), "step": step, "place": place, "repeats": repeats.value, "state": state.value}
+        {**asdict(call), "step": step, "position": place, "repeat_safety": repeat_safety.value, "state": state.value}
     )
 
 
@@ -75,9 +77,9 @@ def has_asked(calls: Sequence[JsonObject]) -> bool:
 
 def without_transcript(calls: Sequence[JsonObject], *, has_replied: bool) -> list[JsonObject]:
     """The steps a turn ends with, without what the same commit writes into the transcript and the turn's own row."""
-    rows = [{**row, "asked": None} for row in calls]
+    rows = [{**row, "user_turn": None} for row in calls]
     if has_replied and rows:
-        rows[-1] |= {"said": None, "text": ""}
+        rows[-1] |= {"assistant_message": None, "text": ""}
     return rows
 
 
@@ -94,7 +96,7 @@ def message_rows(
 def _asked_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
     rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
     # Several events are one user turn for the model; the last of them carries it.
-    rows[-1]["wire"] = wire
+    rows[-1]["api_message"] = wire
     return rows
 
 
@@ -102,11 +104,18 @@ def _answered_rows(turn_id: int, steps: Sequence[Step]) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for step in steps:
         calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
-        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "wire": step.said})
+        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "api_message": step.said})
         if step.results is not None:
-            rows.append({**_row(Message.Sender.TOOL, ""), "wire": ANSWERED})
+            rows.append({**_row(Message.Sender.TOOL, ""), "api_message": ANSWERED})
     return [{**row, "turn_id": turn_id} for row in rows]
 
 
 def _row(sender: Message.Sender, text: str) -> JsonObject:
-    return {"sender": sender.value, "text": text, "tool_calls": [], "wire": None, "turn_id": None, "is_reply": False}
+    return {
+        "sender": sender.value,
+        "text": text,
+        "tool_calls": [],
+        "api_message": None,
+        "turn_id": None,
+        "is_reply": False,
+    }

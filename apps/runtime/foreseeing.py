@@ -51,7 +51,7 @@ SELECT (SELECT count(*) FROM lately),
           JOIN conversations_conversation AS thread ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
            AND thread.channel <> 'playground'
          WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND {GAVE_APPROVED}
-           AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.began_at > %(since)s)
+           AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.started_at > %(since)s)
 """  # noqa: S608  # of constants
 
 
@@ -150,7 +150,7 @@ def _calls(actor: Actor, ids: list[int], now: datetime) -> dict[int, int]:
 
 
 def _compared(agent: Agent, customer: str, would: Would, actor: Actor, now: datetime) -> Difference | None:
-    if not agent.learns:
+    if not agent.has_learning:
         return None
     rows = rows_now(agent, customer, actor=actor, system=actor)
     before, after = (assemble(prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would)))

@@ -25,7 +25,7 @@ RETURNING call.id
 _STEPS: Final = """
 UPDATE runtime_toolstep AS tool SET arguments = '{}', result = '' FROM runtime_turn AS turn
  WHERE turn.tenant_id = app_tenant() AND turn.conversation_id = %(conversation)s AND turn.status <> 'running'
-   AND tool.tenant_id = turn.tenant_id AND tool.turn_id = turn.id AND tool.state <> 'begun'
+   AND tool.tenant_id = turn.tenant_id AND tool.turn_id = turn.id AND tool.state <> 'started'
 RETURNING tool.id
 """
 _DUE: Final = "SELECT due_at FROM find_due_erasure(app_tenant(), %(conversation)s)"

@@ -17,8 +17,8 @@ class Framed:
 
     text: str
     date_line: str
-    mode_line: str
-    delivery: str
+    off_the_record_line: str
+    delivery_directive: str
     learning: tuple[str, ...]
     corrections: tuple[Mapping[str, str], ...]
 

@@ -47,7 +47,7 @@ def gather(
 
     Of the bare agent nothing learned is read (R001).
     """
-    if not agent.learns:
+    if not agent.has_learning:
         with acting(system):
             return bare(agent, settings_now(system))
     rows = rows_now(agent, end_user_key, actor=actor, system=system)
@@ -59,7 +59,7 @@ def gather(
 def gather_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
     """The same for a session that had opened at a moment of the past."""
     rows = rows_then(agent, end_user_key, moment, system=system)
-    return _told(rows, system, moment, moment) if rows.agent.learns else bare(rows.agent, rows.settings)
+    return _told(rows, system, moment, moment) if rows.agent.has_learning else bare(rows.agent, rows.settings)
 
 
 def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
@@ -82,7 +82,7 @@ def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
         return {}
     records = ChangeRecord.objects.filter(reduce(or_, subjects), tenant_id=tenant_id, act__in=WRITING)
     if moment is not None:
-        records = records.filter(at__lte=moment)
+        records = records.filter(created_at__lte=moment)
     latest = records.order_by("subject_type", "subject_id", "-id").distinct("subject_type", "subject_id")
     return {
         (kind, subject_id): evidence.get("proposed_by") or author

@@ -56,7 +56,7 @@ def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
 
     The short tier claims nothing: it counts messages of one conversation after the other, and no two counts have to agree.
     """
-    standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.STANDING)
+    standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.ACTIVE)
     standing = standing.exclude(tier=MemoryTier.Tier.SHORT)
     for tier in standing.order_by("id"):
         yield Text(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", Part.MEMORY, tier.told)
@@ -65,7 +65,7 @@ def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
 def tools_of_others(agent_id: int, actor: Actor) -> Tools:
     """Which tools of other people's servers the agent may call, and which there are, each also by its server's own name."""
     mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent_id)}
-    names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("called", "name")
+    names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("qualified_name", "name")
     listed = [frozenset(pair) for pair in names]
     return Tools(frozenset(mine).union(*(pair for pair in listed if pair & mine)), frozenset().union(*listed))
 

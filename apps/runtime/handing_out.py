@@ -58,7 +58,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """A turn with all its model is to be sent. `more_wait` is how much arrived that the next turn answers."""
+    """A turn with all its model is to be sent. `waiting_message_count` is how much arrived that the next turn answers."""
 
     turn: Turn
     frozen: Frozen
@@ -66,8 +66,8 @@ class HandedOut:
     request: Request
     events: tuple[InboundEvent, ...]
     money: Money
-    most_steps: int
-    more_wait: int
+    max_steps: int
+    waiting_message_count: int
 
     @property
     def session(self) -> Session:
@@ -162,9 +162,9 @@ def _handed_out(claimed: Claim, system: Actor) -> HandedOut:
     loop, _ = opened(claimed, asked, NO_TOOLS, system=system)
     request, turn, frozen = loop.request(), claimed.turn, loop.account.frozen
     framed = json.dumps(asked.stored, ensure_ascii=False)
-    given = {"turn": turn.pk, "fence": turn.fence, "session": frozen.session.pk, "framed": framed}
+    given = {"turn": turn.pk, "fence": turn.fence, "session": frozen.session.pk, "external_user_turn": framed}
     if not one_shot(system, HAND_OUT, given):
         raise FenceLost(turn)
     with acting(system):
-        more_wait = InboundEvent.objects.filter(conversation=claimed.conversation, turn_id=None).count()
-    return HandedOut(turn, frozen, asked, request, claimed.events, claimed.money, loop.max_steps, more_wait)
+        waiting_message_count = InboundEvent.objects.filter(conversation=claimed.conversation, turn_id=None).count()
+    return HandedOut(turn, frozen, asked, request, claimed.events, claimed.money, loop.max_steps, waiting_message_count)

@@ -60,7 +60,7 @@ UNION ALL
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
 """
 _Row = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
-_FOREIGN: Final = [Taint.TOOL_DERIVED.value, Taint.CUSTOMER_DERIVED.value, Taint.IMPORTED.value]
+_FOREIGN: Final = [Taint.TOOL.value, Taint.CUSTOMER.value, Taint.IMPORT.value]
 
 
 def heard_in(conversation: Conversation, *, actor: Actor) -> Heard:
@@ -80,7 +80,7 @@ def whose_words(text: str, heard: Heard | None) -> Taint:
     if heard is None:
         return Taint.OPERATOR
     if not heard.is_whole:
-        return Taint.CUSTOMER_DERIVED
+        return Taint.CUSTOMER
     return Taint.joined(Taint.AGENT, *(found.whose.value for found in derived(lines_of(text), heard)))
 
 
@@ -92,9 +92,9 @@ def whose_file(name: str, content: bytes, heard: Heard | None) -> Taint:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Taint.CUSTOMER_DERIVED if told else Taint.AGENT
+        return Taint.CUSTOMER if told else Taint.AGENT
     too_long = len(text) > CHARACTERS_HEARD
-    return Taint.CUSTOMER_DERIVED if told and too_long else whose_words(f"{name}\n{text}", heard)
+    return Taint.CUSTOMER if told and too_long else whose_words(f"{name}\n{text}", heard)
 
 
 def _lately(agent_id: int, actor: Actor, conversation_id: int | None) -> Heard:

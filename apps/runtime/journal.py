@@ -44,12 +44,12 @@ class Asked:
     @property
     def stored(self) -> dict[str, object]:
         """As the first step keeps it. Of many small numbers, text is the shorter form."""
-        return {"wire": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
+        return {"api_message": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
 
     @classmethod
     def kept(cls, stored: JsonObject) -> "Asked":
         """As it was sent when the turn began."""
-        wire, segments = stored["wire"], stored["segments"]
+        wire, segments = stored["api_message"], stored["segments"]
         # Of an earlier release it is no text.
         segments = json.loads(segments) if isinstance(segments, str) else segments
         if not isinstance(wire, dict) or not isinstance(segments, dict):
@@ -70,7 +70,7 @@ class Ending:
 class SaidMore(Exception):
     """The customer went on writing, and the turn should begin anew before anything leaves."""
 
-    code = "said_more"
+    code = "new_messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
 def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
     """The API messages of earlier turns, as they were sent."""
     with acting(actor):
-        rows = Message.objects.filter(conversation=conversation).exclude(wire=None).order_by("position")
-        told = list(rows.values_list("tool_calls", "wire"))
+        rows = Message.objects.filter(conversation=conversation).exclude(api_message=None).order_by("position")
+        told = list(rows.values_list("tool_calls", "api_message"))
         before = [None, *(calls for calls, _ in told)]
         return [sent_again(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None]
 
@@ -152,7 +152,7 @@ def end_call(turn: Turn, step: int, place: int, outcome: Outcome, *, actor: Acto
     given = {
         **_leased(turn),
         "step": step,
-        "place": place,
+        "position": place,
         "state": state.value,
         "result": storable_text(outcome.text),
         "is_error": outcome.is_error,
@@ -223,7 +223,7 @@ def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending:
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
     """Let go of the turn until the next attempt is due; a sweep finds it then."""
     delay = timedelta(seconds=seconds)
-    given = {**_fenced(turn), "seconds": delay, "tries": tries, "code": code, "failure": sentence}
+    given = {**_fenced(turn), "seconds": delay, "failed_calls": tries, "code": code, "failure": sentence}
     one_shot(actor, POSTPONE, given)
 
 

@@ -31,14 +31,14 @@ class Miss:
     """Tokens that were cached and were not read. `is_expected` where a declared cause explains it."""
 
     cause: str
-    sentence: str
+    detail: str
     tokens: int
     is_expected: bool
     where: Parting | None = None
 
     @property
     def stored(self) -> JsonObject:
-        found: JsonObject = {"cause": self.cause, "sentence": self.sentence, "tokens": self.tokens}
+        found: JsonObject = {"cause": self.cause, "detail": self.detail, "tokens": self.tokens}
         if self.where:
             source = self.where.segment.source if self.where.segment else None
             found |= {"slot": self.where.slot.value, "label": self.where.label, "byte": self.where.byte}
@@ -61,11 +61,11 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
         "slots": ";".join(charge.line for charge in by_slot(sizes, expected_read, billed)),
         "marks": ";".join(mark.line for mark in planned.marks),
         "model": account.model,
-        "blocks": "".join(planned.block_hashes),
-        "window": [account.window_start, planned.message_count],
+        "block_hashes": "".join(planned.block_hashes),
+        "history_window": [account.window_start, planned.message_count],
     }
     if planned.plan.shortfalls:
-        ledger["too_short"] = [asdict(short) for short in planned.plan.shortfalls]
+        ledger["shortfalls"] = [asdict(short) for short in planned.plan.shortfalls]
     ledger |= {"miss": miss.stored} if miss else {}
     return CallNotes(
         requested_at=planned.requested_at,
@@ -73,8 +73,8 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
         workspace_prefix_sha256=planned.workspace_prefix_sha256,
         expected_read_tokens=expected_read,
         has_unexpected_miss=bool(miss and not miss.is_expected),
-        entries=told_entries(planned.entries),
-        ledger=ledger,
+        cache_entries=told_entries(planned.entries),
+        cache_ledger=ledger,
     )
 
 
@@ -103,14 +103,14 @@ def _found_miss(planned: Planned, billed: Charged, reply: Reply, account: Accoun
     unread = should - billed.read
     if before and left - billed.read > tolerated:
         return _explained(before, planned, left - billed.read, reply, account, is_held=unread <= tolerated)
-    if unread > tolerated and not (before and before.stand_in != reply.stand_in):
+    if unread > tolerated and not (before and before.is_stand_in != reply.is_stand_in):
         sentence = "Another conversation had left this cached, and the provider did not have it any more, or not yet."
-        return Miss("not_held", sentence, unread, is_expected=False)
+        return Miss("not_cached", sentence, unread, is_expected=False)
     return None
 
 
 def _explained(before: Before, planned: Planned, lost: int, reply: Reply, account: Account, *, is_held: bool) -> Miss:
-    if before.model != account.model or before.stand_in != reply.stand_in:
+    if before.model != account.model or before.is_stand_in != reply.is_stand_in:
         asked = before.model if before.model != account.model else "another endpoint"
         return Miss("another_model", f"Before, {asked} was asked; models share no cache.", lost, is_expected=True)
     frozen, messages = _request_before(before, account)
@@ -149,7 +149,7 @@ def _unseen(before: Before, planned: Planned, lost: int, *, is_held: bool) -> Mi
     if is_held:
         return Miss("look_back", "No mark stood near enough to find what was cached.", lost, is_expected=True)
     sentence = "The bytes are the same as in the call before; the provider did not have them any more."
-    return Miss("not_held", sentence, lost, is_expected=False)
+    return Miss("not_cached", sentence, lost, is_expected=False)
 
 
 def _told(where: Parting) -> str:

@@ -18,7 +18,7 @@ CALL_SECONDS = 60.0
 
 
 STEPS_SPENT = "steps_spent"
-MONEY_SPENT = "money_spent"
+MONEY_SPENT = "turn_budget_spent"
 _GAVE_NO_ANSWER = {
     STEPS_SPENT: "The model still called tools after {steps} steps.",
     MONEY_SPENT: "The model still called tools when the money was spent.",

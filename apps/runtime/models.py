@@ -101,8 +101,9 @@ class Turn(TakenElsewhere):
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
     `current_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
     `learning_version_id` is what the conversation's first turn pinned and all others read (R146). `model` is the one asked in
-    the place of the agent's, once chosen for the whole turn; `shortened` is how often its history was halved, as it did not fit.
-    `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
+    the place of the agent's, once chosen for the whole turn; `history_halvings` counts how often its history was halved, as it did
+    not fit. `attempts` counts claims, `crashes` those that followed a worker which had not let go, `failed_calls` the failed model
+    calls of a step.
     """
 
     class Status(models.TextChoices):
@@ -131,15 +132,15 @@ class Turn(TakenElsewhere):
     fence = models.PositiveIntegerField(default=1)
     attempts = models.PositiveSmallIntegerField(default=1)
     crashes = models.PositiveSmallIntegerField(default=0)
-    tries = models.PositiveSmallIntegerField(default=0)
+    failed_calls = models.PositiveSmallIntegerField(default=0)
     is_released = models.BooleanField(default=False)
     lease_until = models.DateTimeField()
     run_at = models.DateTimeField(db_default=Now())
     deadline_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     model = models.CharField(max_length=80, blank=True, db_default="")
-    shortened = models.PositiveSmallIntegerField(default=0, db_default=0)
+    history_halvings = models.PositiveSmallIntegerField(default=0, db_default=0)
     current_step = models.PositiveSmallIntegerField(default=1)
-    asked_at = models.DateTimeField(null=True)
+    step_started_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
     reply = models.ForeignKey(
@@ -198,7 +199,7 @@ class ModelCall(models.Model):
 
     Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `user_turn` is kept with
     the first step, as it was sent, and `assistant_message` is the model's answer, where the transcript does not have them.
-    `entries` are the cached prefixes the call left behind, as `told_entries` writes them; `ledger` says it slot by slot.
+    `cache_entries` are the cached prefixes the call left behind, as `told_entries` writes them; `cache_ledger` has them by slot.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
@@ -210,7 +211,7 @@ class ModelCall(models.Model):
     assistant_message = models.JSONField(null=True)
     text = models.TextField(blank=True)
     model = models.CharField(max_length=80)
-    stand_in = models.BooleanField()
+    is_stand_in = models.BooleanField()
     stop_reason = models.CharField(max_length=40)
     input_tokens = models.PositiveIntegerField()
     output_tokens = models.PositiveIntegerField()
@@ -223,9 +224,9 @@ class ModelCall(models.Model):
     workspace_prefix_sha256 = models.CharField(max_length=64, blank=True)
     expected_read_tokens = models.PositiveIntegerField(null=True)
     has_unexpected_miss = models.BooleanField(default=False)
-    entries = models.JSONField(default=dict)
-    ledger = models.JSONField(default=dict)
-    at = models.DateTimeField(auto_now_add=True)
+    cache_entries = models.JSONField(default=dict)
+    cache_ledger = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "fence", "step"]
@@ -235,7 +236,9 @@ class ModelCall(models.Model):
                 fields=["tenant", "workspace_prefix_sha256", "-requested_at"], name="call_by_workspace_prefix"
             ),
             # Told on a page, and of no weight where a real model answers.
-            models.Index(fields=["tenant", "at"], condition=models.Q(stand_in=True), name="call_of_stand_in"),
+            models.Index(
+                fields=["tenant", "created_at"], condition=models.Q(is_stand_in=True), name="call_of_stand_in"
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint("tenant", "turn", "round", "step", _OF_ROUND_0, name="step_is_written_once"),
@@ -247,27 +250,27 @@ class ModelCall(models.Model):
     @property
     def charges(self) -> tuple[SlotCharge, ...]:
         """The bill slot by slot."""
-        return charges_of(self.ledger.get("slots", ""))
+        return charges_of(self.cache_ledger.get("slots", ""))
 
 
 class ToolStep(models.Model):
     """One tool call of a model's step, written before and after it acts outside the house, else in one commit with its effect.
 
-    A call whose row says `begun` may have happened. What becomes of it after a crash hangs on `repeats`.
+    A call whose row says `started` may have happened. What becomes of it after a crash hangs on `repeat_safety`.
     """
 
-    class Repeats(models.TextChoices):
+    class RepeatSafety(models.TextChoices):
         """What calling the tool twice would do."""
 
-        READS = "reads"
-        KEYED = "keyed"
-        OWN = "own"
+        READ_ONLY = "read_only"
+        IDEMPOTENT = "idempotent"
+        TRANSACTIONAL = "transactional"
         UNSAFE = "unsafe"
 
     class State(models.TextChoices):
         """`unknown` is the end of a call that may have happened and must not be made again."""
 
-        BEGUN = "begun"
+        STARTED = "started"
         DONE = "done"
         UNKNOWN = "unknown"
 
@@ -275,36 +278,36 @@ class ToolStep(models.Model):
     turn = models.ForeignKey(Turn, db_index=False, on_delete=models.PROTECT, related_name="tool_steps")
     round = models.PositiveSmallIntegerField()
     step = models.PositiveSmallIntegerField()
-    place = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField()
     fence = models.PositiveIntegerField()
     call_id = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
     arguments = models.JSONField()
-    repeats = models.CharField(max_length=10, choices=Repeats.choices)
+    repeat_safety = models.CharField(max_length=20, choices=RepeatSafety.choices)
     state = models.CharField(max_length=10, choices=State.choices)
     result = models.TextField(blank=True)
     is_error = models.BooleanField(default=False)
-    began_at = models.DateTimeField(db_default=Now())
-    ended_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
 
     class Meta:
-        ordering: ClassVar = ["turn_id", "round", "step", "place"]
-        indexes: ClassVar = [models.Index(fields=["tenant", "began_at"], condition=_READ, name="skill_was_read")]
+        ordering: ClassVar = ["turn_id", "round", "step", "position"]
+        indexes: ClassVar = [models.Index(fields=["tenant", "started_at"], condition=_READ, name="skill_was_read")]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "turn", "round", "step", "place"], name="tool_step_is_written_once"
+                fields=["tenant", "turn", "round", "step", "position"], name="tool_step_is_written_once"
             ),
             models.CheckConstraint(
-                condition=models.Q(state="begun", ended_at__isnull=True)
-                | ~models.Q(state="begun") & models.Q(ended_at__isnull=False),
+                condition=models.Q(state="started", finished_at__isnull=True)
+                | ~models.Q(state="started") & models.Q(finished_at__isnull=False),
                 name="ended_tool_step_has_a_finish_time",
             ),
             models.CheckConstraint(
-                condition=~models.Q(state__in=["begun", "unknown"])
-                | models.Q(repeats__in=["keyed", "unsafe", "reads"]),
+                condition=~models.Q(state__in=["started", "unknown"])
+                | models.Q(repeat_safety__in=["idempotent", "unsafe", "read_only"]),
                 name="transactional_write_is_in_the_commit_of_its_step",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} at {self.step}.{self.place} of turn {self.turn_id} ({self.state})"
+        return f"{self.name} at {self.step}.{self.position} of turn {self.turn_id} ({self.state})"

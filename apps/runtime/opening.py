@@ -34,7 +34,7 @@ def opened(
     A turn that begins anew stays in the session it was `frozen` in.
     """
     conversation, agent = claimed.conversation, claimed.agent
-    if claimed.turn.framed is None:
+    if claimed.turn.external_user_turn is None:
         _refuse_to_begin(claimed)
     # What others run acts with rights of its own, and an assistant with its member's alone.
     toolbox = NO_TOOLS if _assists(conversation) else _with_others(toolbox, claimed)
@@ -96,7 +96,7 @@ def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
     account = Account(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
     steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
-    loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
+    loop.open(claimed.brought.history, asked.wire, claimed.turn.history_halvings)
     return loop
 
 
@@ -115,7 +115,7 @@ def _refuse_to_begin(claimed: Claim) -> None:
     if loop_of(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
         minutes = LOOP_WINDOW.seconds // 60
         raise TurnFailed(
-            "answers_itself",
+            "agent_loop",
             f"There were more than {settings.LOOP_TURNS} turns within {minutes} minutes, as if two machines talked to each other.",
         )
 
@@ -127,9 +127,9 @@ def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -
     is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
     """
     running, turn = claimed.brought.running, claimed.turn
-    is_begun = claimed.kept or turn.round > 1 or turn.framed
+    is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
     # What was handed out to an agent elsewhere was told already.
-    may_be_told = claimed.customer_is_proven or turn.framed or not (running and running.tells_of_customer)
+    may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
     if running and may_be_told and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
         turn.session = running.session
         return running_on(running, claimed.known)

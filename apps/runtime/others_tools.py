@@ -23,11 +23,11 @@ OTHERS: Final = """
                    'id', allowed.id, 'sha256', allowed.sha256, 'needs_approval', allowed.needs_approval,
                    'definition', CASE WHEN allowed.sha256 <> ALL (%(known_tools)s) THEN allowed.definition END,
                    'name', tool.name, 'url', server.url, 'timeout_seconds', server.timeout_seconds,
-                   'max_result_bytes', server.max_result_bytes, 'secret__sealed', secret.sealed) ORDER BY allowed.id)
+                   'max_result_bytes', server.max_result_bytes, 'secret__ciphertext', secret.ciphertext) ORDER BY allowed.id)
                  FROM tools_agenttool AS allowed
                  JOIN tools_servertool AS tool
                    ON tool.tenant_id = allowed.tenant_id AND tool.id = allowed.tool_id AND tool.sha256 = allowed.sha256
-                  AND tool.is_listed AND tool.flaw = ''
+                  AND tool.is_listed AND tool.validation_error = ''
                  JOIN tools_toolserver AS server
                    ON server.tenant_id = tool.tenant_id AND server.id = tool.server_id AND server.is_active
                  LEFT JOIN tenants_sealedsecret AS secret
@@ -43,15 +43,15 @@ class Described:
     """A tool as the model sees it, and what a second call of it would do."""
 
     tool: Tool
-    repeats: ToolStep.Repeats
+    repeat_safety: ToolStep.RepeatSafety
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "Described":
         """A description as it was allowed."""
         tool = Tool(told["name"], told["description"], told["input_schema"])
         if told["is_read_only"]:
-            return cls(tool, ToolStep.Repeats.READS)
-        return cls(tool, ToolStep.Repeats.KEYED if told["is_idempotent"] else ToolStep.Repeats.UNSAFE)
+            return cls(tool, ToolStep.RepeatSafety.READ_ONLY)
+        return cls(tool, ToolStep.RepeatSafety.IDEMPOTENT if told["is_idempotent"] else ToolStep.RepeatSafety.UNSAFE)
 
 
 KEPT_TOOLS: Final = Kept[Described](most=2048, sent=256)
@@ -79,14 +79,14 @@ class OthersTool:
         return f"{self.allowed_id} {self.sha256}"
 
     @property
-    def repeats(self) -> ToolStep.Repeats:
+    def repeat_safety(self) -> ToolStep.RepeatSafety:
         """By what the server said of it when a person allowed it; a yes is to one call, though twice be as once."""
-        is_guarded_write = self.needs_approval and self.described.repeats is not ToolStep.Repeats.READS
-        return ToolStep.Repeats.UNSAFE if is_guarded_write else self.described.repeats
+        is_guarded_write = self.needs_approval and self.described.repeat_safety is not ToolStep.RepeatSafety.READ_ONLY
+        return ToolStep.RepeatSafety.UNSAFE if is_guarded_write else self.described.repeat_safety
 
     def is_offered(self, *, off_the_record: bool) -> bool:
         """Whether a session carries it."""
-        return not off_the_record or (self.repeats is ToolStep.Repeats.READS and not self.needs_approval)
+        return not off_the_record or (self.repeat_safety is ToolStep.RepeatSafety.READ_ONLY and not self.needs_approval)
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
         """Make the call. Of a read that was lost nothing is left behind; of anything else nobody knows."""
@@ -97,7 +97,7 @@ class OthersTool:
                 place, self.row["name"], arguments, key
             )
         except Lost as lost:
-            is_unknown = self.repeats is not ToolStep.Repeats.READS
+            is_unknown = self.repeat_safety is not ToolStep.RepeatSafety.READ_ONLY
             return Outcome(f"It gave no result. {lost}", is_error=True, is_unknown=is_unknown)
         except ToolServerFailed as refusal:
             return Outcome(f"Nothing was called. {refusal}", is_error=True)

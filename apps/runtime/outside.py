@@ -36,7 +36,7 @@ LOST = Outcome(
 
 
 class OutsideTool(Protocol):
-    """A tool that somebody else runs. `repeats` says what a second call with the same key would do."""
+    """A tool that somebody else runs. `repeat_safety` says what a second call with the same key would do."""
 
     @property
     def definition(self) -> Tool:
@@ -44,7 +44,7 @@ class OutsideTool(Protocol):
         ...
 
     @property
-    def repeats(self) -> ToolStep.Repeats:
+    def repeat_safety(self) -> ToolStep.RepeatSafety:
         """READS, KEYED or UNSAFE."""
         ...
 

@@ -30,7 +30,7 @@ class Try:
     delivery_id: int
     webhook_id: int
     fence: int
-    tries: int
+    attempts: int
     taken_at: datetime
 
 
@@ -52,7 +52,7 @@ def packed(tried: Try, delivery: Delivery) -> Parcel:
         tried.delivery_id,
         tried.webhook_id,
         tried.fence,
-        tried.tries,
+        tried.attempts,
         tried.taken_at,
         webhook.url,
         _secrets(webhook),
@@ -75,7 +75,7 @@ def _secrets(webhook: Webhook) -> tuple[str, ...]:
 def _opened(webhook: Webhook) -> tuple[str, ...]:
     named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
     kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
-    return tuple(unseal(secret.sealed, secret.tenant_id) for secret in kept)
+    return tuple(unseal(secret.ciphertext, secret.tenant_id) for secret in kept)
 
 
 def _said(delivery: Delivery) -> JsonObject:

@@ -18,7 +18,7 @@ from apps.runtime.stops import Stopped, why_stopped
 
 def put_off(claimed: Claim, error: BackendError, *, actor: Actor) -> None:
     """Wait for the next try; where the money is spent, for an operator."""
-    tries = claimed.turn.tries + 1
+    tries = claimed.turn.failed_calls + 1
     seconds = retry_delay(tries, error.retry_after_seconds, random())  # noqa: S311  # spread, not secret
     if isinstance(error, SpendLimitReached):
         pause_for_money(claimed, actor=actor)
@@ -31,7 +31,7 @@ def shorten(claimed: Claim, calls: Sequence[JsonObject], asking: int, *, actor: 
     False where nothing is left to leave out.
     """
     turn, history = claimed.turn, claimed.brought.history.messages
-    if turn.shortened >= SHORTENED_AT_MOST or shortened_start(history, turn.shortened) == len(history):
+    if turn.history_halvings >= SHORTENED_AT_MOST or shortened_start(history, turn.history_halvings) == len(history):
         return False
     with acting(actor):
         hold(turn)
@@ -39,7 +39,7 @@ def shorten(claimed: Claim, calls: Sequence[JsonObject], asking: int, *, actor: 
             keep(turn, calls, (), asking, actor=actor)
         one_shot(actor, SHORTEN, {"turn": turn.pk, "fence": turn.fence})
         sentence = "What was said before did not fit into the model, so less of it is told."
-        postpone(turn, "shortened", sentence, 0, turn.tries, actor=actor)
+        postpone(turn, "history_shortened", sentence, 0, turn.failed_calls, actor=actor)
     return True
 
 
@@ -50,4 +50,4 @@ def lay_down(claimed: Claim, *, actor: Actor) -> None:
 
 def hold_back(claimed: Claim, held: HeldBack, *, actor: Actor) -> None:
     """Wait until somebody may ask again; nothing was tried, so nothing is counted."""
-    postpone(claimed.turn, held.code, str(held), held.seconds, claimed.turn.tries, actor=actor)
+    postpone(claimed.turn, held.code, str(held), held.seconds, claimed.turn.failed_calls, actor=actor)

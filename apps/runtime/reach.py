@@ -12,7 +12,7 @@ from apps.tenants.reached import Reached, reached
 # hold now, and what fails there.
 TERMS: Final = """
     'terms', json_build_object(
-        'endpoint', (SELECT json_build_object('id', endpoint.id, 'base_url', endpoint.base_url, 'sealed', secret.sealed)
+        'endpoint', (SELECT json_build_object('id', endpoint.id, 'base_url', endpoint.base_url, 'ciphertext', secret.ciphertext)
                        FROM tenants_endpoint AS endpoint
                        LEFT JOIN tenants_sealedsecret AS secret
                          ON secret.tenant_id = endpoint.tenant_id AND secret.id = endpoint.secret_id

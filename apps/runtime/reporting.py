@@ -75,7 +75,7 @@ class Reported:
     turn: Turn
     draft_id: int | None
     cost_micro_usd: int | None
-    more_waits: bool
+    has_waiting_messages: bool
 
     @property
     def may_send(self) -> bool:
@@ -83,7 +83,7 @@ class Reported:
         return self.turn.outcome == Turn.Outcome.REPLIED
 
     @property
-    def what_to_do(self) -> str:
+    def instruction(self) -> str:
         """In a sentence."""
         return WHAT_TO_DO[Turn.Outcome(self.turn.outcome)]
 
@@ -104,7 +104,9 @@ class Telling:
         """One call of the model, with the books of its cache as far as its own agent's calls tell."""
         account, number = self.loop.account, self.loop.asking
         said = Said(number, answer.text, answer.wire, answer.stop_reason.value)
-        reply = Reply("", answer.model, answer.stop_reason, (), answer.text, answer.uses, answer.usage, stand_in=False)
+        reply = Reply(
+            "", answer.model, answer.stop_reason, (), answer.text, answer.uses, answer.usage, is_stand_in=False
+        )
         # Nobody knows when it was asked, but not before the turn was: what it left in the cache is not thought younger than it is.
         planned = replace(account.plan(self.loop.messages), requested_at=self.claimed.turn.started_at)
         notes = notes_of(planned, reply, account)
@@ -126,7 +128,7 @@ class Telling:
             raise untaken(f"The call {use.tool_use_id[:60]} was made here under another name.")
         told = answer.results[use.tool_use_id]
         call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, told.text, told.is_error)
-        self.tools.append(tool_row(number, place, call, ToolStep.Repeats.UNSAFE, ToolStep.State.DONE))
+        self.tools.append(tool_row(number, place, call, ToolStep.RepeatSafety.UNSAFE, ToolStep.State.DONE))
         return call
 
     def ended(self, report: Report, end: Callable[[Sequence[JsonObject]], Closed]) -> Closed:
@@ -143,10 +145,10 @@ def take_report(session_id: int, turn_id: int, report: Report, *, actor: Actor) 
     """End a turn that was handed out with what its agent tells of it. The same report again is the same answer."""
     turn = turn_handed_out(session_id, turn_id, actor=actor)
     system = system_actor(actor.tenant_id, "worker")
-    if turn.framed is None or turn.status != Turn.Status.RUNNING:
+    if turn.external_user_turn is None or turn.status != Turn.Status.RUNNING:
         return _told_before(turn, report, system)
     try:
-        wire = Asked.kept(turn.framed).wire
+        wire = Asked.kept(turn.external_user_turn).wire
         answers = answers_of(report.messages, wire, is_whole=not report.failure)
     except Misreported as flaw:
         raise untaken(str(flaw)) from flaw

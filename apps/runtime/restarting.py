@@ -30,7 +30,7 @@ def begun_anew(
     if not standing.said_more:
         return None
     turn = claimed.turn
-    turn.round, turn.tries = turn.round + 1, 0
+    turn.round, turn.failed_calls = turn.round + 1, 0
     with acting(actor):
         events = tuple(InboundEvent.objects.filter(turn_id=turn.pk, conversation=turn.conversation_id))
     return Anew(

@@ -62,9 +62,9 @@ def last_runs(schedules: Iterable[Schedule]) -> dict[int, Told]:
 def totals_of(schedule: Schedule) -> list[tuple[str, int]]:
     """How often what came of it lately, the commonest first, in one statement; called by whoever acts."""
     first = Turn.objects.filter(conversation=OuterRef("conversation")).order_by("id")
-    lately = ScheduleRun.objects.filter(schedule=schedule, at__gt=Now() - COUNTED).order_by()
+    lately = ScheduleRun.objects.filter(schedule=schedule, created_at__gt=Now() - COUNTED).order_by()
     came = Coalesce(NullIf(Subquery(first.values("outcome")[:1]), Value("")), Subquery(first.values("status")[:1]))
-    begun = Case(When(result=ScheduleRun.Result.BEGUN, then=Coalesce(came, Value(WAITS))), default=F("result"))
+    begun = Case(When(result=ScheduleRun.Result.STARTED, then=Coalesce(came, Value(WAITS))), default=F("result"))
     counted = lately.annotate(outcome=begun).values_list("outcome").annotate(times=Count("id"))
     return [(SAID.get(outcome, outcome), times) for outcome, times in counted.order_by("-times", "outcome")]
 
@@ -78,6 +78,6 @@ def _told(runs: QuerySet[ScheduleRun]) -> list[Told]:
 
 
 def _one(run: ScheduleRun, turn: Turn | None) -> Told:
-    if run.result != ScheduleRun.Result.BEGUN:
+    if run.result != ScheduleRun.Result.STARTED:
         return Told(run, run.result, run.reason)
     return Told(run, (turn.outcome or turn.status) if turn else WAITS, turn.failure if turn else "")

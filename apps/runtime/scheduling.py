@@ -168,7 +168,7 @@ def _begin(plan: Plan, system: Actor) -> ScheduleRun:
         text_sha256=content_sha256(text),
     )
     kick_turn(schedule.tenant_id, conversation.pk)
-    return _noted(plan, Result.BEGUN, conversation=conversation)
+    return _noted(plan, Result.STARTED, conversation=conversation)
 
 
 def _told(plan: Plan, skill: Skill) -> str:
@@ -193,7 +193,7 @@ def _told(plan: Plan, skill: Skill) -> str:
 
 def _refuse_beside_another(schedule: Schedule) -> None:
     """Two runs of one plan at once would do the same work; with a model that fails for a day they would be hundreds."""
-    last = ScheduleRun.objects.filter(schedule=schedule, result=Result.BEGUN).first()
+    last = ScheduleRun.objects.filter(schedule=schedule, result=Result.STARTED).first()
     if last is None:
         return
     waits = InboundEvent.objects.filter(conversation=last.conversation_id, turn_id=None).exists()
@@ -217,7 +217,7 @@ def _noted(
         result=result,
         code=code,
         reason=reason,
-        missed=plan.missed,
+        missed_count=plan.missed,
         requested_by=plan.requested_by,
         conversation=conversation,
     )

@@ -48,7 +48,7 @@ def _lines(actor: Actor) -> QuerySet[MemoryLine]:
 
 def _noted(actor: Actor) -> QuerySet[ProfileLine]:
     profiles = CustomerProfile.objects.visible_to(actor)
-    stands = ProfileLine.objects.filter(tenant_id=actor.tenant_id, status=ProfileLine.Status.STANDING)
+    stands = ProfileLine.objects.filter(tenant_id=actor.tenant_id, status=ProfileLine.Status.ACTIVE)
     return stands.filter(profile__in=profiles)
 
 
@@ -87,11 +87,11 @@ KINDS: Final[Mapping[str, Searched]] = {
         "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
     ),
     "skill": Searched("Skill", Skill.objects.visible_to, "updated_at", _skill),
-    "line": Searched("Line of memory", _lines, "began_at", lambda row: str(row.text), ("agent", "block")),
-    "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
+    "memory_line": Searched("Line of memory", _lines, "created_at", lambda row: str(row.text), ("agent", "block")),
+    "memory_block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
     "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
-    "profile_line": Searched("Noted of a customer", _noted, "began_at", lambda row: str(row.text), ("profile",)),
-    "change": Searched("Change", _changes, "at", _changed, ("text",)),
+    "profile_line": Searched("Noted of a customer", _noted, "created_at", lambda row: str(row.text), ("profile",)),
+    "change": Searched("Change", _changes, "created_at", _changed, ("text",)),
 }
 
 

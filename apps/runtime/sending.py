@@ -71,7 +71,7 @@ def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, se
 
 
 def send_out(
-    draft: Draft, *, actor: Actor, seen_sha256: str, text: str | None = None, read_at: int | None = None
+    draft: Draft, *, actor: Actor, reviewed_sha256: str, text: str | None = None, read_at: int | None = None
 ) -> Draft:
     """Send a draft as it stands, or in the person's words; the message and the decision stand in one commit or neither does."""
     is_edited = text is not None and text != draft.text
@@ -81,13 +81,15 @@ def send_out(
     with acting(actor):
         message_id = _message_of(draft, sent_text, actor)
         if not is_edited:
-            return send_draft(draft, actor=actor, message_id=message_id, seen_sha256=seen_sha256, read_at=read_at)
+            return send_draft(
+                draft, actor=actor, message_id=message_id, reviewed_sha256=reviewed_sha256, read_at=read_at
+            )
         return send_edited_draft(
             draft,
             actor=actor,
             message_id=message_id,
             sent_text=sent_text,
-            seen_sha256=seen_sha256,
+            reviewed_sha256=reviewed_sha256,
             read_at=read_at,
         )
 

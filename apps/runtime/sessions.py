@@ -113,7 +113,7 @@ def tools_part(agent: Agent, offer: Offer, outside: tuple[Tool, ...] = ()) -> Pa
     Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
     no more than its prompt (R001, R004).
     """
-    ours = house_tools(offer) if agent.learns else ()
+    ours = house_tools(offer) if agent.has_learning else ()
     offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
     # One definition a line, so that a difference shows which tool it is about.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)

@@ -8,15 +8,15 @@ from django.db import models
 class Spend(models.Model):
     """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
 
-    `cost_micro_usd` is that of turns and knows nothing of `unpriced` calls; what looks of the learning used stands beside it, with
-    prompts as one count of tokens. `told_at` is when a person was asked because the tenant's budget of the day was spent.
+    `cost_micro_usd` is that of turns and knows nothing of `unpriced_calls`; what looks of the learning used stands beside it, with
+    prompts as one count of tokens. `budget_escalated_at` is when a person was asked, as the tenant's budget of the day was spent.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     day = models.DateField()
     calls = models.PositiveIntegerField(default=0)
-    unpriced = models.PositiveIntegerField(default=0)
+    unpriced_calls = models.PositiveIntegerField(default=0)
     cost_micro_usd = models.PositiveBigIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
@@ -28,7 +28,7 @@ class Spend(models.Model):
     learning_cost_micro_usd = models.PositiveBigIntegerField(db_default=0)
     learning_input_tokens = models.PositiveBigIntegerField(db_default=0)
     learning_output_tokens = models.PositiveBigIntegerField(db_default=0)
-    told_at = models.DateTimeField(null=True)
+    budget_escalated_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering: ClassVar = ["-day", "agent_id"]

@@ -12,7 +12,7 @@ _COUNTED: Final = (
 
 # Counts the calls that the same statement writes, in the day's row of their agent; a statement without calls leaves it alone.
 SPENT: Final = f""", spent AS (
-    INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
+    INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, {", ".join(_COUNTED)})
     SELECT held.tenant_id, thread.agent_id, get_tenant_today(held.tenant_id), count(*), count(*) - count(call.cost_micro_usd),
            coalesce(sum(call.cost_micro_usd), 0), {", ".join(f"sum(call.{name})" for name in _COUNTED)}
       FROM held JOIN conversations_conversation AS thread
@@ -20,7 +20,8 @@ SPENT: Final = f""", spent AS (
            jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
      GROUP BY held.tenant_id, thread.agent_id
         ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET calls = spend.calls + excluded.calls,
-           unpriced = spend.unpriced + excluded.unpriced, cost_micro_usd = spend.cost_micro_usd + excluded.cost_micro_usd,
+           unpriced_calls = spend.unpriced_calls + excluded.unpriced_calls,
+           cost_micro_usd = spend.cost_micro_usd + excluded.cost_micro_usd,
            {", ".join(f"{name} = spend.{name} + excluded.{name}" for name in _COUNTED)}
 )"""  # noqa: S608  # of constants
 
@@ -40,7 +41,7 @@ def day_left(turn: str) -> str:
     return f"""(SELECT CASE WHEN settings.day_budget_micro_usd IS NOT NULL THEN settings.day_budget_micro_usd - (
            SELECT coalesce(sum(spend.cost_micro_usd + spend.learning_cost_micro_usd), 0)
                   + coalesce({_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
-                             / nullif(sum(spend.calls - spend.unpriced), 0), 0)
+                             / nullif(sum(spend.calls - spend.unpriced_calls), 0), 0)
              FROM runtime_spend AS spend
             WHERE spend.tenant_id = settings.tenant_id AND spend.day = get_tenant_today(settings.tenant_id))::bigint END
       FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {turn}.tenant_id)"""  # noqa: S608  # of constants
@@ -61,8 +62,10 @@ CLAIMED: Final = f"""
 
 # Notes that a person was asked about the day's budget; nothing comes back where one was already.
 TELL: Final = f"""
-INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, told_at, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
+INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, budget_escalated_at, calls, unpriced_calls, cost_micro_usd,
+                                    {", ".join(_COUNTED)})
 VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), statement_timestamp(), 0, 0, 0, {", ".join("0" for _ in _COUNTED)})
-    ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET told_at = excluded.told_at WHERE spend.told_at IS NULL
+    ON CONFLICT (tenant_id, agent_id, day) DO UPDATE
+       SET budget_escalated_at = excluded.budget_escalated_at WHERE spend.budget_escalated_at IS NULL
 RETURNING id
 """  # noqa: S608  # of constants

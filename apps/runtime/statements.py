@@ -23,7 +23,7 @@ UPDATE runtime_turn SET session_id = %(session)s
 
 # What an agent elsewhere was handed, which goes again when the turn ends.
 HAND_OUT: Final = """
-UPDATE runtime_turn SET session_id = %(session)s, framed = %(framed)s::jsonb
+UPDATE runtime_turn SET session_id = %(session)s, external_user_turn = %(external_user_turn)s::jsonb
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
@@ -33,37 +33,38 @@ UPDATE runtime_turn SET report_sha256 = %(sha256)s
 """
 
 SHORTEN: Final = """
-UPDATE runtime_turn SET shortened = shortened + 1
+UPDATE runtime_turn SET history_halvings = history_halvings + 1
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
 POSTPONE: Final = """
 UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s::interval, lease_until = statement_timestamp(),
-       is_released = true, tries = %(tries)s, failure_code = %(code)s, failure = %(failure)s
+       is_released = true, failed_calls = %(failed_calls)s, failure_code = %(code)s, failure = %(failure)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
 _STEPS: Final = f"""
 ), calls AS (
     INSERT INTO runtime_modelcall (
-        tenant_id, turn_id, fence, round, step, user_turn, assistant_message, text, model, stand_in, stop_reason,
+        tenant_id, turn_id, fence, round, step, user_turn, assistant_message, text, model, is_stand_in, stop_reason,
         input_tokens, output_tokens,
         cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cost_micro_usd, requested_at,
-        agent_prefix_sha256, workspace_prefix_sha256, expected_read_tokens, has_unexpected_miss, entries, ledger, at)
+        agent_prefix_sha256, workspace_prefix_sha256, expected_read_tokens, has_unexpected_miss, cache_entries, cache_ledger,
+        created_at)
     SELECT held.tenant_id, held.id, held.fence, held.round, call.step, call.user_turn, call.assistant_message,
            call.text, call.model,
-           call.stand_in, call.stop_reason, call.input_tokens, call.output_tokens, call.cache_read_tokens,
+           call.is_stand_in, call.stop_reason, call.input_tokens, call.output_tokens, call.cache_read_tokens,
            call.cache_write_5m_tokens, call.cache_write_1h_tokens, call.cost_micro_usd, call.requested_at, call.agent_prefix_sha256,
-           call.workspace_prefix_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.entries, call.ledger,
+           call.workspace_prefix_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.cache_entries, call.cache_ledger,
            statement_timestamp()
       FROM held, jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
     RETURNING id
 ), tools AS (
-    INSERT INTO runtime_toolstep (tenant_id, turn_id, fence, round, step, place, call_id, name, arguments, repeats, state,
-                                  result, is_error, began_at, ended_at)
-    SELECT held.tenant_id, held.id, held.fence, held.round, tool.step, tool.place, tool.call_id, tool.name, tool.arguments,
-           tool.repeats, tool.state, tool.result, tool.is_error, statement_timestamp(),
-           CASE WHEN tool.state <> 'begun' THEN statement_timestamp() END
+    INSERT INTO runtime_toolstep (tenant_id, turn_id, fence, round, step, position, call_id, name, arguments, repeat_safety, state,
+                                  result, is_error, started_at, finished_at)
+    SELECT held.tenant_id, held.id, held.fence, held.round, tool.step, tool.position, tool.call_id, tool.name, tool.arguments,
+           tool.repeat_safety, tool.state, tool.result, tool.is_error, statement_timestamp(),
+           CASE WHEN tool.state <> 'started' THEN statement_timestamp() END
       FROM held, jsonb_populate_recordset(NULL::runtime_toolstep, %(tools)s::jsonb) AS tool
     RETURNING id
 ){SPENT}"""  # noqa: S608  # of constants
@@ -71,7 +72,7 @@ _STEPS: Final = f"""
 _HELD_ON: Final = """
 WITH held AS (
     UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval, current_step = %(asking)s,
-           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
+           step_started_at = statement_timestamp(), failed_calls = 0, failure_code = '', failure = ''
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
 
@@ -84,7 +85,7 @@ def _said_more(turn: str) -> str:
        AND NOT EXISTS (
            SELECT 1 FROM runtime_toolstep AS tool
             WHERE tool.tenant_id = {turn}.tenant_id AND tool.turn_id = {turn}.id AND tool.round = {turn}.round
-              AND tool.repeats <> 'reads')"""  # noqa: S608  # of constants
+              AND tool.repeat_safety <> 'read_only')"""  # noqa: S608  # of constants
 
 
 _MAY_GO_ON: Final = f"""
@@ -105,10 +106,10 @@ WITH held AS (
     RETURNING id, tenant_id, round
 )
 UPDATE runtime_toolstep AS tool SET state = %(state)s, result = %(result)s, is_error = %(is_error)s,
-       ended_at = statement_timestamp()
+       finished_at = statement_timestamp()
   FROM held
  WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.round = held.round AND tool.step = %(step)s
-   AND tool.place = %(place)s AND tool.state = 'begun'
+   AND tool.position = %(position)s AND tool.state = 'started'
 RETURNING tool.id
 """
 
@@ -126,8 +127,8 @@ WITH mine AS (
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), held AS (
     UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s::interval,
-           current_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(),
-           tries = 0, failure_code = '', failure = ''
+           current_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), step_started_at = statement_timestamp(),
+           failed_calls = 0, failure_code = '', failure = ''
       FROM mine
      WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
     RETURNING runtime_turn.id, runtime_turn.tenant_id, runtime_turn.fence, runtime_turn.round - 1 AS round,
@@ -174,15 +175,15 @@ _LEAVE: Final = f""", thread AS (
        FOR NO KEY UPDATE OF thread
 ), lost AS (
     -- A turn may be given up with an outside call under way, and nobody will learn what it did.
-    UPDATE runtime_toolstep AS tool SET state = 'unknown', result = %(lost)s, is_error = true, ended_at = statement_timestamp()
-      FROM held WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.state = 'begun'
+    UPDATE runtime_toolstep AS tool SET state = 'unknown', result = %(lost)s, is_error = true, finished_at = statement_timestamp()
+      FROM held WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.state = 'started'
 ), messages AS (
-    INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, wire, turn_id, is_reply,
-                                       created_at)
+    INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, api_message, turn_id,
+                                       is_reply, created_at)
     SELECT held.tenant_id, held.conversation_id, message.position + 1 + (
                SELECT coalesce(max(old.position), -1) FROM conversations_message AS old
                 WHERE old.tenant_id = held.tenant_id AND old.conversation_id = held.conversation_id),
-           message.sender, message.text, message.tool_calls, message.wire, message.turn_id, message.is_reply,
+           message.sender, message.text, message.tool_calls, message.api_message, message.turn_id, message.is_reply,
            statement_timestamp()
       FROM held, thread, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
     RETURNING id, is_reply
@@ -191,7 +192,7 @@ _LEAVE: Final = f""", thread AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
            failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), user_turn_segments = %(segments)s::jsonb,
-           framed = NULL
+           external_user_turn = NULL
       FROM held WHERE turn.id = held.id AND turn.tenant_id = held.tenant_id
     RETURNING turn.id
 ), fetched AS (

@@ -18,7 +18,7 @@ TRIED_FOR: Final = timedelta(minutes=10)
 LEASE_IS_OVER: Final = timedelta(minutes=1)
 PARKED: Final = (Stopped.code, HeldBack.code, DaySpent.code, SpendLimitReached.code)
 
-KINDS: Final = ("retried", "lapsed", "parked")
+KINDS: Final = ("retried", "lease_expired", "blocked")
 
 
 def stuck_turns(now: datetime) -> Mapping[str, Q]:
@@ -26,7 +26,7 @@ def stuck_turns(now: datetime) -> Mapping[str, Q]:
     running = Q(status=Turn.Status.RUNNING)
     parked = Q(is_released=True, failure_code__in=PARKED)
     lapsed = Q(is_released=False, lease_until__lt=now - LEASE_IS_OVER)
-    tried = Q(tries__gt=0, started_at__lt=now - TRIED_FOR)
+    tried = Q(failed_calls__gt=0, started_at__lt=now - TRIED_FOR)
     return MappingProxyType(
-        {"retried": running & tried & ~parked & ~lapsed, "lapsed": running & lapsed, "parked": running & parked}
+        {"retried": running & tried & ~parked & ~lapsed, "lease_expired": running & lapsed, "blocked": running & parked}
     )

@@ -51,7 +51,7 @@ def tell_who_asked(tenant_id: int, conversation_id: int) -> None:
 
 
 @shared_task
-def sweep_questions() -> None:
+def sweep_paused_delegations() -> None:
     """Tell whoever asked an agent that was paused since."""
     for tenant_id, conversation_id in due_work("paused_delegations"):
         tell_who_asked.delay(tenant_id, conversation_id)

@@ -111,7 +111,7 @@ def _skill_view(context: Context, arguments: JsonObject) -> str:
     if not _is_approved(skill):
         answer["note"] = NO_INSTRUCTION
     if waiting and waiting.revision_request:
-        answer["a_reviewer_asks"] = clean(waiting.revision_request)
+        answer["revision_request"] = clean(waiting.revision_request)
     context.shown.add(as_shown(skill))
     return canonical_json(answer)
 
@@ -128,8 +128,8 @@ def _next_body(skill: Skill, context: Context) -> JsonObject:
     try:
         waiting = _waiting(skill, context)
     except NotVisible as refusal:
-        return {"waiting": str(refusal)}
-    return {"waiting_body": clean(_body(skill, waiting), BODY_CHARACTERS), "note": NO_INSTRUCTION} if waiting else {}
+        return {"pending_notice": str(refusal)}
+    return {"pending_body": clean(_body(skill, waiting), BODY_CHARACTERS), "note": NO_INSTRUCTION} if waiting else {}
 
 
 def _skill_save(context: Context, arguments: JsonObject) -> str:

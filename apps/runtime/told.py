@@ -71,15 +71,15 @@ class Carrier:
 class WhoWasTold:
     """The latest carriers; the counts are of the last 30 days, and reach `COUNTED` where there were more.
 
-    `is_cut` says that of very many different prompts only the latest were looked through.
+    `is_truncated` says that of very many different prompts only the latest were looked through.
     """
 
     carriers: tuple[Carrier, ...]
     lately: int
     lately_conversations: int
     versions: tuple[int, ...]
-    is_more: bool
-    is_cut: bool
+    has_more: bool
+    is_truncated: bool
 
 
 # The session, its conversation, when, the part, and whether it is nothing to be shown.
@@ -97,7 +97,7 @@ def who_was_told(
             # Its words never change, and of its bullets the first are told.
             is_told = not line or f"- {bare(line).lstrip('-* ')}" in known(summary_of(row.body))
             found = _rows(TURNS, {"record": row.pk, "most": COUNTED}) if is_told else []
-            return _told(found, {0: (row.version,)}, actor, now, (row.version,), is_cut=False)
+            return _told(found, {0: (row.version,)}, actor, now, (row.version,), is_truncated=False)
         parts = parts_carrying(row._meta.label_lower, int(row.pk), PARTS_READ)
         versions = tuple(sorted({each for carried in parts.values() for each in carried}, reverse=True))
         chosen = {pk: carried for pk, carried in parts.items() if version is None or version in carried}
@@ -105,7 +105,7 @@ def who_was_told(
             kept = set(_with_line(chosen, row, version, bare(line)))
             chosen = {pk: carried for pk, carried in chosen.items() if pk in kept}
         found = _rows(SESSIONS, {"parts": list(chosen), "most": COUNTED})
-        return _told(found, chosen, actor, now, versions, is_cut=len(parts) == PARTS_READ)
+        return _told(found, chosen, actor, now, versions, is_truncated=len(parts) == PARTS_READ)
 
 
 def _rows(statement: str, given: Mapping[str, Any]) -> list[Row]:  # Any: what psycopg adapts
@@ -121,7 +121,7 @@ def _told(
     now: datetime,
     versions: tuple[int, ...],
     *,
-    is_cut: bool,
+    is_truncated: bool,
 ) -> WhoWasTold:
     """A session that carried the row in two parts, or in several turns, is one; off the record, or a talk, it is none."""
     sessions: dict[int, tuple[int, datetime]] = {}
@@ -138,7 +138,7 @@ def _told(
         for session_id, (thread, at) in shown
         if thread in known_threads
     )
-    return WhoWasTold(carriers, len(lately), len(set(lately)), versions, len(found) == COUNTED, is_cut)
+    return WhoWasTold(carriers, len(lately), len(set(lately)), versions, len(found) == COUNTED, is_truncated)
 
 
 def _with_line(parts: Collection[int], row: Governed, version: int | None, line: str) -> Iterator[int]:

@@ -61,7 +61,7 @@ def let_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None
         if approval.conversation.status != Conversation.Status.OPEN:
             raise Conflicting(ENDED)
         approve_call(approval, actor=actor, read_at=read_at)
-        _tell(approval, CALL_APPROVED.format(called=approval.called, request=approval.pk), actor)
+        _tell(approval, CALL_APPROVED.format(called=approval.tool_name, request=approval.pk), actor)
     return approval
 
 
@@ -73,7 +73,7 @@ def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
     with acting(actor):
         refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
         if approval.conversation.status == Conversation.Status.OPEN:
-            said = CALL_REFUSED.format(called=approval.called, request=approval.pk)
+            said = CALL_REFUSED.format(called=approval.tool_name, request=approval.pk)
             _tell(approval, f"{said}\n\n{reason}", actor)
     return approval
 

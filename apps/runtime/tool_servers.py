@@ -32,13 +32,13 @@ class Asked:
     milliseconds: int = 0
 
     @property
-    def answers(self) -> bool:
+    def has_answered(self) -> bool:
         """Whether its tools are known by now."""
         return not self.code
 
 
 CHANGED: Final = Asked(
-    "The server was changed while it was asked, so what it said is not kept. Ask it again.", "changed"
+    "The server was changed while it was asked, so what it said is not kept. Ask it again.", "server_changed"
 )
 
 
@@ -59,7 +59,9 @@ def _asked(server_id: int, system: Actor) -> Asked:
     began = monotonic()
     with acting(system):
         found = ToolServer.objects.visible_to(system).filter(pk=server_id)
-        row = found.values("id", "key", "version", "url", "timeout_seconds", "max_result_bytes", "secret__sealed").get()
+        row = found.values(
+            "id", "key", "version", "url", "timeout_seconds", "max_result_bytes", "secret__ciphertext"
+        ).get()
     server = AskedOf(row["id"], row["key"], row["version"])
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
@@ -79,7 +81,7 @@ def _asked(server_id: int, system: Actor) -> Asked:
 def place_of(row: Mapping[str, Any], tenant_id: int, seconds: float) -> Place:  # Any: a row's values by column
     """A server with its headers open, for this use alone. Raises NotAsked where nothing opens them."""
     try:
-        headers = unseal(row["secret__sealed"], tenant_id) if row["secret__sealed"] else ""
+        headers = unseal(row["secret__ciphertext"], tenant_id) if row["secret__ciphertext"] else ""
     except CannotOpen as refusal:
         raise NotAsked(str(refusal)) from refusal
     return Place(

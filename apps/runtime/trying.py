@@ -22,13 +22,13 @@ CHARACTERS = 300
 class Tried:
     """What came back, in one sentence; `code` is empty where a model answered."""
 
-    sentence: str
+    detail: str
     code: str = ""
     model: str = ""
     milliseconds: int = 0
 
     @property
-    def answers(self) -> bool:
+    def is_ok(self) -> bool:
         """Whether agents can think there."""
         return not self.code
 

@@ -111,7 +111,7 @@ class Turning:
 
     def let_go(self) -> None:
         """Give the turn back as it stands; whoever takes it next follows no crash."""
-        postpone(self.turn, self.turn.failure_code, self.turn.failure, 0, self.turn.tries, actor=self.system)
+        postpone(self.turn, self.turn.failure_code, self.turn.failure, 0, self.turn.failed_calls, actor=self.system)
         self.move = Over()
 
     def start(self, frozen: Frozen | None = None) -> None:
@@ -226,29 +226,29 @@ class Turning:
 
     def _call(self, outside: OutsideCall | None, use: ToolUse, place: int, said: Said) -> bool:
         if refused := self.caller.refused(use):
-            self._note(said.number, place, refused, ToolStep.Repeats.READS)
+            self._note(said.number, place, refused, ToolStep.RepeatSafety.READ_ONLY)
         elif outside:
-            begun = outside.begun, outside.tool.repeats, ToolStep.State.BEGUN
+            begun = outside.begun, outside.tool.repeat_safety, ToolStep.State.STARTED
             with self.caller.begins(use, self.turn, self.system) as withheld:
                 if withheld:
-                    self._note(said.number, place, withheld, ToolStep.Repeats.READS)
+                    self._note(said.number, place, withheld, ToolStep.RepeatSafety.READ_ONLY)
                     return True
                 self.new_tools.append(tool_row(said.number, place, *begun))
                 self._keep(said.number)
             self.move = outside
             return False
         elif self.caller.house[use.name].reads:
-            self._note(said.number, place, self.caller.made(use), ToolStep.Repeats.READS)
+            self._note(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.READ_ONLY)
         else:
             with acting(self.system):
                 hold(self.turn)
-                self._note(said.number, place, self.caller.made(use), ToolStep.Repeats.OWN)
+                self._note(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.TRANSACTIONAL)
                 self._keep(said.number)
         return True
 
     def _again(self, outside: OutsideCall | None, known: KeptCall, place: int, said: Said) -> bool:
         """A call that was begun and never ended: made again where that is safe, else nobody knows what it did."""
-        if outside and known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE:
+        if outside and known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE:
             self.move = outside
             return False
         self._end_call(said.number, place, LOST, known.call)
@@ -260,15 +260,15 @@ class Turning:
         self.caller.recall([answered])
         self.answers[place] = KeptCall(answered)
 
-    def _note(self, step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats) -> None:
-        self.new_tools.append(tool_row(step, place, call, repeats, ToolStep.State.DONE))
+    def _note(self, step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety) -> None:
+        self.new_tools.append(tool_row(step, place, call, repeat_safety, ToolStep.State.DONE))
         self.answers[place] = KeptCall(call)
 
     def _keep(self, asking: int) -> Standing:
         standing = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
         self.claimed.money.day_left = standing.day_left
         self.claimed = replace(self.claimed, is_sending_paused=standing.is_sending_paused)
-        self.new_calls, self.new_tools, self.turn.tries = [], [], 0
+        self.new_calls, self.new_tools, self.turn.failed_calls = [], [], 0
         return standing
 
     def _key(self, step: int, place: int) -> str:

@@ -152,7 +152,7 @@ def _frozen(turn: Turn, flaws: list[str]) -> Iterator[Part]:
 def _asked(turn: Turn, before: Iterable[Message]) -> Part | None:
     """The user turn. Where no step kept it, it is the message of which the owners are."""
     table = owners_of_asked(turn)
-    wires = (kept_of(turn).get("wire"), *(message.wire for message in before if message.sender != "tool"))
+    wires = (kept_of(turn).get("api_message"), *(message.api_message for message in before if message.sender != "tool"))
     found = (_part(Slot.TURN, text, table) for wire in wires if (text := _words(wire)))
     return next((part for part in found if part), None) if table else None
 

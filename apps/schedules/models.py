@@ -166,7 +166,7 @@ class ScheduleRun(models.Model):
     class Result(models.TextChoices):
         """What was done when the time had come."""
 
-        BEGUN = "begun", "Begun"
+        STARTED = "started", "Begun"
         SKIPPED = "skipped", "Skipped"
         REFUSED = "refused", "Refused"
 
@@ -174,11 +174,11 @@ class ScheduleRun(models.Model):
     schedule = models.ForeignKey(Schedule, on_delete=models.PROTECT, related_name="runs")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     planned_at = models.DateTimeField()
-    at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
     result = models.CharField(max_length=10, choices=Result.choices)
     code = models.CharField(max_length=40, blank=True)
     reason = models.TextField(blank=True)
-    missed = models.PositiveIntegerField(default=0)
+    missed_count = models.PositiveIntegerField(default=0)
     requested_by = models.CharField(max_length=200, blank=True)
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
@@ -191,12 +191,12 @@ class ScheduleRun(models.Model):
                 fields=["tenant", "schedule", "planned_at"], name="schedule_has_one_run_per_planned_time"
             ),
             models.CheckConstraint(
-                condition=models.Q(result="begun", conversation__isnull=False)
-                | (~models.Q(result="begun") & models.Q(conversation__isnull=True)),
+                condition=models.Q(result="started", conversation__isnull=False)
+                | (~models.Q(result="started") & models.Q(conversation__isnull=True)),
                 name="started_run_has_its_conversation",
             ),
             models.CheckConstraint(
-                condition=models.Q(result="begun") | ~models.Q(reason=""), name="run_that_did_not_start_says_why"
+                condition=models.Q(result="started") | ~models.Q(reason=""), name="run_that_did_not_start_says_why"
             ),
         ]
 

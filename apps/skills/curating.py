@@ -31,12 +31,12 @@ class Share:
     """Of the conversations that ended, how many ended badly: unsolved, abandoned, handed over, or begun again within seven days."""
 
     ended: int
-    badly: int
+    ended_badly: int
 
     @property
     def of_all(self) -> float:
         """From 0 to 1; 0 where none ended."""
-        return self.badly / self.ended if self.ended else 0.0
+        return self.ended_badly / self.ended if self.ended else 0.0
 
     @property
     def percent(self) -> int:
@@ -50,7 +50,7 @@ class Newer:
     skill_id: int
     title: str
     approved_at: datetime
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Figures:
     fetched_30_days: int
     fetched_90_days: int
     conversations_since: int
-    with_it: Share
-    without_it: Share
+    with_skill: Share
+    without_skill: Share
     newer: Newer | None = None
 
     @property
@@ -78,7 +78,7 @@ class Suggestion:
     """Why a skill may be retired, as one sentence with its figures."""
 
     cause: Cause
-    sentence: str
+    detail: str
 
 
 def suggestions(figures: Figures, now: datetime) -> tuple[Suggestion, ...]:
@@ -95,17 +95,17 @@ def _found(figures: Figures, now: datetime) -> Iterator[Suggestion]:
             Cause.UNUSED,
             f"Nobody fetched it for {idle.days} days, while its agent had {figures.conversations_since} conversations.",
         )
-    if is_worse(figures.with_it, figures.without_it):
+    if is_worse(figures.with_skill, figures.without_skill):
         yield Suggestion(
             Cause.WORSE,
-            f"Of {figures.with_it.ended} conversations with it {figures.with_it.percent} % ended badly; of"
-            f" {figures.without_it.ended} without it {figures.without_it.percent} %.",
+            f"Of {figures.with_skill.ended} conversations with it {figures.with_skill.percent} % ended badly; of"
+            f" {figures.without_skill.ended} without it {figures.without_skill.percent} %.",
         )
     if figures.newer is not None:
         yield Suggestion(
             Cause.SUPERSEDED,
             f"“{figures.newer.title}”, approved on {figures.newer.approved_at:%d %B %Y} and so later, says the same."
-            f" {figures.newer.why}",
+            f" {figures.newer.reason}",
         )
 
 
@@ -113,6 +113,6 @@ def is_worse(one: Share, other: Share) -> bool:
     """Whether a share is larger by a margin that matters and that chance does not explain."""
     if min(one.ended, other.ended) < COMPARED_ENOUGH or one.of_all - other.of_all < WORSE_BY:
         return False
-    both = Share(one.ended + other.ended, one.badly + other.badly).of_all
+    both = Share(one.ended + other.ended, one.ended_badly + other.ended_badly).of_all
     error = math.sqrt(both * (1 - both) * (1 / one.ended + 1 / other.ended))
     return one.of_all - other.of_all > BEYOND_CHANCE * error

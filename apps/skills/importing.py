@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
     NEW = "new"
     DRAFTED = "drafted"
-    HERE = "here"
+    EXISTS = "exists"
     REFUSED = "refused"
 
 
@@ -94,7 +94,7 @@ def _foreseen(each: Incoming, is_here: bool, actor: Actor) -> Item:
     if each.text is None:
         return Item(each, Outcome.REFUSED, each.flaw)
     if is_here:
-        return Item(each, Outcome.HERE, HERE)
+        return Item(each, Outcome.EXISTS, HERE)
     if each.files and actor.role not in POLICY[Act.SKILL_ATTACH].allowed:
         return Item(
             each, Outcome.REFUSED, "It comes with files, and who attaches files has a name. Say as whom you import."
@@ -107,7 +107,7 @@ def _taken(item: Item, agent_id: int, actor: Actor, source: str) -> Item:
         skill = _drafted(item.incoming, agent_id, actor, source)
     except Conflicting:
         # Somebody else's in the meantime, or held apart where this actor does not see it.
-        return Item(item.incoming, Outcome.HERE, HERE)
+        return Item(item.incoming, Outcome.EXISTS, HERE)
     except GovernanceError as refusal:
         return Item(item.incoming, Outcome.REFUSED, str(refusal))
     return Item(item.incoming, Outcome.DRAFTED, skill=skill)
@@ -128,7 +128,7 @@ def _drafted(incoming: Incoming, agent_id: int, actor: Actor, source: str) -> Sk
         actor=actor,
         values=text.values,
         evidence=_evidence(incoming, source),
-        taint=Taint.IMPORTED,
+        taint=Taint.IMPORT,
         files=files,
         front_matter=text.front_matter,
     )
@@ -142,7 +142,7 @@ def _stored(file: IncomingFile, actor: Actor) -> Attached:
         sha256=hashlib.sha256(file.content).hexdigest(),
         key=keep(actor.tenant_id, file.content),
         uploaded_by=actor.label,
-        imported=True,
+        is_imported=True,
         **asdict(file.found),
     )
 

@@ -12,7 +12,7 @@ from apps.skills.models import Skill
 
 def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
     """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
-    with governed(Act.SKILL_KEEP, skill, actor=actor, read_at=read_at, reason=reason) as row:
+    with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
         if not reason.strip():
             raise Invalid("Say why it stays; whoever asks next time reads it.", {"reason": ["This may not be blank."]})
         if row.status != Skill.Status.APPROVED:

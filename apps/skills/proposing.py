@@ -32,7 +32,7 @@ def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | No
         texts,
         evidence=evidence or {},
         base_version=skill.version,
-        tier=tier_of(touches(texts.values(), skill.files)),
+        risk=tier_of(touches(texts.values(), skill.files)),
         taint=Taint(skill.taint),
     )
     return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
@@ -113,7 +113,7 @@ def _change(
         evidence or {},
         base_version=skill.version,
         base_content=skill.texts,
-        tier=tier,
+        risk=tier,
         taint=taint,
     )
 

@@ -89,8 +89,8 @@ class Attached:
     uploaded_by: str
     characters: int | None = None
     findings: Sequence[str] = ()
-    touches: Sequence[str] = ()
-    imported: bool = False
+    risk_factors: Sequence[str] = ()
+    is_imported: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -105,7 +105,7 @@ class Attached:
     @property
     def is_strange(self) -> bool:
         """Whether no person chose it by itself: an agent put it there, or it came along with others."""
-        return self.imported or self.uploaded_by.startswith("agent:")
+        return self.is_imported or self.uploaded_by.startswith("agent:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class LookedThrough:
 
     characters: int | None = None
     findings: list[str] = field(default_factory=list)
-    touches: list[str] = field(default_factory=list)
+    risk_factors: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def touches(texts: Iterable[str], files: Iterable[Attached] = ()) -> frozenset[T
     """What following a runbook of these texts and files can reach: the tools named decide, not how it speaks of money."""
     effects = frozenset[Effect]().union(*(effects_in(text) for text in texts))
     reached = (_TOUCHES[effect] for effect in effects if effect in _TOUCHES)
-    return frozenset({Touch.SKILL_TEXT, *reached, *(Touch(name) for file in files for name in file.touches)})
+    return frozenset({Touch.SKILL_TEXT, *reached, *(Touch(name) for file in files for name in file.risk_factors)})
 
 
 def to_confirm_of(files: Iterable[Attached]) -> tuple[str, ...]:

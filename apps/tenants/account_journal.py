@@ -14,14 +14,14 @@ from apps.tenants.account_models import AccountEvent
 # By time and not by number: whoever is in could push out a number of them.
 KEPT: Final = timedelta(days=365)
 SHOWN: Final = 20
-What = AccountEvent.What
+Kind = AccountEvent.Kind
 
 
-def note_event(user_id: int, what: What, *, address: str = "") -> None:
+def note_event(user_id: int, kind: Kind, *, ip_address: str = "") -> None:
     """Write it beside the change, in the transaction of the change; what is too old goes with it."""
     rows = AccountEvent.objects.filter(user_id=user_id)
-    rows.filter(at__lt=timezone.now() - KEPT).delete()
-    AccountEvent.objects.create(user_id=user_id, what=what, address=address[:45])
+    rows.filter(created_at__lt=timezone.now() - KEPT).delete()
+    AccountEvent.objects.create(user_id=user_id, kind=kind, ip_address=ip_address[:45])
 
 
 def latest_events(user_id: int) -> list[AccountEvent]:

@@ -141,9 +141,11 @@ def limit_member(
     with acting(actor):
         wanted = sorted(set(agents))
         if Agent.objects.visible_to(actor).filter(pk__in=wanted).count() < len(wanted):
-            raise Invalid("There is no such agent. Choose among those of the tenant.", {"agents": ["No such agent."]})
+            raise Invalid(
+                "There is no such agent. Choose among those of the tenant.", {"agent_ids": ["No such agent."]}
+            )
         with governed(Act.LIMIT_WRITE, limit, actor=actor, read_at=read_at) as row:
-            row.agents = wanted
+            row.agent_ids = wanted
         keep_limit(limit)
     return limit
 
@@ -160,7 +162,7 @@ def write_grants(
     """Say what a role may do with the rows of one agent, in place of what it may do elsewhere."""
     with acting(actor):
         with governed(Act.GRANT_WRITE, grants, actor=actor, read_at=read_at) as row:
-            row.granted = sorted(set(granted))
+            row.permissions = sorted(set(granted))
         keep_agent_grants(grants)
     return grants
 
@@ -171,12 +173,12 @@ def withdraw_grants(grants: AgentGrants, *, actor: Actor, read_at: int | None = 
         pass
 
 
-def create_agent(key: str, title: str, *, actor: Actor, learns: bool = True) -> Agent:
+def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = True) -> Agent:
     """Make an agent and its service user, which can never sign in and holds the role agent only."""
     _refuse_no_slug(key)
     user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
     user.set_unusable_password()
-    agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, learns=learns)
+    agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, has_learning=has_learning)
     try:
         with governed(Act.AGENT_CREATE, agent, actor=actor):
             user.save(force_insert=True)
@@ -233,7 +235,7 @@ def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
     if not reason.strip():
         raise Invalid("Say why; the tenant reads it in its books.", {"reason": ["This may not be blank."]})
     until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
-    visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, until=until)
+    visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, expires_at=until)
     with governed(Act.TENANT_ENTER, visit, actor=actor, reason=reason):
         pass
     return visit

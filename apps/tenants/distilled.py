@@ -21,7 +21,7 @@ def _endpoint(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
 class Distilled(models.Model):
     """Which tiers are distilled by the clock, and by which model at which endpoint (R174)."""
 
-    distils = models.BooleanField(
+    is_memory_distilled = models.BooleanField(
         "memory is distilled",
         default=False,
         help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",

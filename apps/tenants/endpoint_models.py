@@ -32,7 +32,7 @@ class SecretManager(models.Manager["SealedSecret"]):
 
     def get_queryset(self) -> models.QuerySet["SealedSecret"]:
         """Without the sealed text."""
-        return super().get_queryset().defer("sealed")
+        return super().get_queryset().defer("ciphertext")
 
 
 class SealedSecret(models.Model):
@@ -42,7 +42,7 @@ class SealedSecret(models.Model):
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    sealed = models.TextField()
+    ciphertext = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = SecretManager()

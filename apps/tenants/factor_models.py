@@ -7,7 +7,7 @@ class SecondFactor(models.Model):
     """What makes a person's codes, sealed, and the last step of the clock whose code was used."""
 
     user = models.OneToOneField("tenants.User", primary_key=True, on_delete=models.CASCADE, related_name="+")
-    sealed = models.TextField()
+    ciphertext = models.TextField()
     last_step = models.BigIntegerField(
         help_text="In steps of thirty seconds since 1970. An older code, or this one, opens nothing."
     )

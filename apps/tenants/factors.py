@@ -16,7 +16,7 @@ from django.utils.crypto import salted_hmac
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
-from apps.tenants.account_journal import What, note_event
+from apps.tenants.account_journal import Kind, note_event
 from apps.tenants.factor_models import RecoveryCode, SecondFactor
 from apps.tenants.models import TenantSettings, User
 from apps.tenants.sealing import CannotOpen, reseal, seal, unseal
@@ -39,9 +39,9 @@ UNREADABLE: Final = (
 Clock = Callable[[], float]
 Session = MutableMapping[str, Any]
 # Where a session keeps for which factor a code was shown in it: one that was set up anew asks again.
-SHOWN_KEY: Final = "factor_shown"
+SHOWN_KEY: Final = "second_factor_verified"
 # And the sealed secret of a factor that is being set up.
-BEGUN_KEY: Final = "factor_begun"
+BEGUN_KEY: Final = "second_factor_enrolment"
 
 
 class Accepted(Enum):
@@ -98,17 +98,17 @@ def take_up(user: User, secret: str, typed: str, *, address: str, clock: Clock =
     with transaction.atomic():
         if User.objects.select_for_update().get(pk=user.pk).second_factor_enabled_at is not None:
             raise Conflicting("You have a second factor already. Remove it first, with one of its codes.")
-        SecondFactor.objects.create(user=user, sealed=seal(secret, _whose(user)), last_step=step)
+        SecondFactor.objects.create(user=user, ciphertext=seal(secret, _whose(user)), last_step=step)
         user.second_factor_enabled_at = timezone.now()
         user.save(update_fields=["second_factor_enabled_at"])
-        note_event(user.pk, What.FACTOR_SET, address=address)
+        note_event(user.pk, Kind.FACTOR_SET, ip_address=address)
         return _new_recovery_codes(user)
 
 
 def renew_recovery_codes(user: User, *, address: str) -> list[str]:
     """Ten new ones; those of before open nothing any more."""
     with transaction.atomic():
-        note_event(user.pk, What.CODES_RENEWED, address=address)
+        note_event(user.pk, Kind.CODES_RENEWED, ip_address=address)
         return _new_recovery_codes(user)
 
 
@@ -130,7 +130,7 @@ def accept(user: User, typed: str, *, address: str, clock: Clock = time.time) ->
     if not (len(plain) == DIGITS and plain.isdecimal()):
         with transaction.atomic():
             if RecoveryCode.objects.filter(user=user, digest=_digest(user, plain)).delete()[0]:
-                note_event(user.pk, What.CODE_USED, address=address)
+                note_event(user.pk, Kind.CODE_USED, ip_address=address)
                 return Accepted.RECOVERY
         raise Invalid(WRONG, {"code": [WRONG]})
     step = step_of(_secret_of(user), plain, clock())
@@ -147,7 +147,7 @@ def drop(user: User, *, address: str = "") -> bool:
         dropped, _ = SecondFactor.objects.filter(user=user).delete()
         User.objects.filter(pk=user.pk).update(second_factor_enabled_at=None)
         if dropped:
-            note_event(user.pk, What.FACTOR_DROPPED, address=address)
+            note_event(user.pk, Kind.FACTOR_DROPPED, ip_address=address)
     user.second_factor_enabled_at = None
     return bool(dropped)
 
@@ -163,7 +163,7 @@ def _secret_of(user: User) -> str:
     if factor is None:
         raise Invalid(WRONG, {"code": [WRONG]})
     try:
-        return unseal(factor.sealed, _whose(user))
+        return unseal(factor.ciphertext, _whose(user))
     except CannotOpen as refusal:
         raise Invalid(UNREADABLE, {"code": [UNREADABLE]}) from refusal
 

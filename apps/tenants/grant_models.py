@@ -19,7 +19,7 @@ class AgentGrants(Governed):
     role = models.CharField(
         max_length=20, choices=[(Role.OPERATOR.value, "Operators"), (Role.AGENT.value, "The agent itself")]
     )
-    granted = models.JSONField(default=list, blank=True)
+    permissions = models.JSONField(default=list, blank=True)
 
     noun = "grant"
 
@@ -50,9 +50,9 @@ class AgentGrants(Governed):
         if self.role not in set(Role):
             # Its own field says so.
             return
-        if unknown := sorted(set(self.granted) - default_grants(Role(self.role))):
+        if unknown := sorted(set(self.permissions) - default_grants(Role(self.role))):
             raise ValidationError(
-                {"granted": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
+                {"permissions": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
             )
 
 
@@ -61,7 +61,7 @@ class MemberLimit(Governed):
 
     member = models.ForeignKey("tenants.Membership", on_delete=models.PROTECT, related_name="limits")
     limited_act = models.CharField("act", max_length=40)
-    agents = models.JSONField("only for these agents", default=list, blank=True)
+    agent_ids = models.JSONField("only for these agents", default=list, blank=True)
 
     noun = "limit"
 

@@ -71,7 +71,7 @@ def keep_agent_grants(grants: AgentGrants) -> None:
             content_object_id=grants.agent_id,
             grants=grants,
         )
-        for permission in _of_agents(grants.granted)
+        for permission in _of_agents(grants.permissions)
     )
 
 
@@ -87,7 +87,7 @@ def keep_limit(limit: MemberLimit) -> None:
             limit=limit,
         )
         for permission in _of_agents([codename(Act(limit.limited_act))])
-        for agent_id in limit.agents
+        for agent_id in limit.agent_ids
     )
 
 

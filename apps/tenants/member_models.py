@@ -68,11 +68,11 @@ class Members(GovernedQuerySet["Membership"]):
 
     def visible_to(self, actor: Actor) -> Self:
         """The tenant's."""
-        is_awaited = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
-        has_factor = models.ExpressionWrapper(
+        is_pending = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
+        has_second_factor = models.ExpressionWrapper(
             models.Q(user__second_factor_enabled_at__isnull=False), output_field=models.BooleanField()
         )
-        rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited, has_factor=has_factor)
+        rows: Self = super().visible_to(actor).annotate(is_pending=is_pending, has_second_factor=has_second_factor)
         return rows
 
 

@@ -90,7 +90,7 @@ class Agent(Distilled, Taught, Governed):
     class WhileThinking(models.TextChoices):
         """What becomes of a message that arrives while the model thinks about an earlier one (R126)."""
 
-        NEXT = "next", "Next: it is answered after the reply"
+        QUEUE = "queue", "Queue: it is answered after the reply"
         RESTART = "restart", "Restart: the turn begins anew with both"
 
     key = models.CharField(max_length=40, validators=[slug_rule])
@@ -115,7 +115,7 @@ class Agent(Distilled, Taught, Governed):
         validators=[plain_text, MaxLengthValidator(20_000)],
         help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
     )
-    learns = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
+    has_learning = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
     session_idle_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: 1800 seconds.")
     max_session_age_seconds = models.PositiveIntegerField(
         "longest session, in seconds",
@@ -174,7 +174,7 @@ class Agent(Distilled, Taught, Governed):
     mid_turn_message_mode = models.CharField(
         "a message while it thinks",
         max_length=10,
-        default=WhileThinking.NEXT,
+        default=WhileThinking.QUEUE,
         choices=WhileThinking.choices,
         help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
     )
@@ -236,7 +236,7 @@ class Agent(Distilled, Taught, Governed):
                 violation_error_message="A session that may last 0 seconds could never be used.",
             ),
             models.CheckConstraint(
-                condition=models.Q(mid_turn_message_mode__in=["next", "restart"]),
+                condition=models.Q(mid_turn_message_mode__in=["queue", "restart"]),
                 name="agent_has_a_known_mid_turn_message_mode",
             ),
             models.CheckConstraint(

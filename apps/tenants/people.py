@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
-from apps.tenants.account_journal import What, note_event
+from apps.tenants.account_journal import Kind, note_event
 from apps.tenants.actions import deactivate_member, reset_member
 from apps.tenants.factors import drop
 from apps.tenants.identity import memberships_of, people_named
@@ -98,7 +98,7 @@ def begin_anew(user: User, **noted: object) -> None:
     values = {"email_verified_at": None, **noted, "password": make_password(None)}
     with transaction.atomic():
         User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)
-        note_event(user.pk, What.BEGUN_ANEW)
+        note_event(user.pk, Kind.CREDENTIALS_RESET)
     user.refresh_from_db()
 
 

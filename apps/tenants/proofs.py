@@ -66,6 +66,6 @@ def _keys(actor: Actor) -> Iterator[tuple[int, str]]:
         secrets = list(SealedSecret.objects.filter(tenant_id=actor.tenant_id, pk__in=named).defer(None))
     for secret in secrets:
         try:
-            yield secret.pk, unseal(secret.sealed, secret.tenant_id)
+            yield secret.pk, unseal(secret.ciphertext, secret.tenant_id)
         except CannotOpen:
             logger.error("a key for signatures cannot be opened", extra={"secret_id": secret.pk})

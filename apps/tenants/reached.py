@@ -22,7 +22,7 @@ class Reached:
 
 def reached(endpoint: Mapping[str, Any], tenant_id: int) -> Reached:  # Any: a JSON object
     """An endpoint with its key open."""
-    sealed = endpoint["sealed"]
+    sealed = endpoint["ciphertext"]
     try:
         api_key = unseal(sealed, tenant_id) if sealed else ""
     except CannotOpen as refusal:
@@ -34,5 +34,5 @@ def opened(endpoint_id: int, *, system: Actor) -> Reached:
     """As it stands. People never read what is sealed; a worker does."""
     with acting(system):
         found = Endpoint.objects.visible_to(system).filter(pk=endpoint_id)
-        values = found.values("id", "base_url", "secret__sealed").get()
-    return reached({**values, "sealed": values["secret__sealed"]}, system.tenant_id)
+        values = found.values("id", "base_url", "secret__ciphertext").get()
+    return reached({**values, "ciphertext": values["secret__ciphertext"]}, system.tenant_id)

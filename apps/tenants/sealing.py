@@ -45,7 +45,7 @@ def resealed(sealed: str) -> str:
 
 def lay_down(secret: str, *, actor: Actor) -> SealedSecret:
     """Store it sealed. Whoever does can never read it back: their database role may not."""
-    return SealedSecret.objects.create(tenant_id=actor.tenant_id, sealed=seal(secret, actor.tenant_id))
+    return SealedSecret.objects.create(tenant_id=actor.tenant_id, ciphertext=seal(secret, actor.tenant_id))
 
 
 def forget(*secret_ids: int | None, actor: Actor) -> None:
@@ -64,11 +64,11 @@ def reseal(rows: Iterable[Sealed]) -> tuple[int, int]:
     lost, done = 0, 0
     for row in rows:
         try:
-            row.sealed = resealed(row.sealed)
+            row.ciphertext = resealed(row.ciphertext)
         except CannotOpen:
             lost += 1
             continue
-        row.save(update_fields=["sealed"])
+        row.save(update_fields=["ciphertext"])
         done += 1
     return done, lost
 

@@ -16,17 +16,17 @@ from django.utils.crypto import salted_hmac
 # A session is written anew at most so often to say that it is in use.
 SEEN_EVERY: Final = timedelta(minutes=5)
 DEVICE_CHARACTERS: Final = 200
-_BEGUN, _SEEN, _DEVICE, _ADDRESS = "begun_at", "seen_at", "device", "address"
+_BEGUN, _SEEN, _DEVICE, _ADDRESS = "created_at", "last_seen_at", "device", "ip_address"
 
 
 class BrowserSession(AbstractBaseSession):
     """A session as Django keeps it, and beside its data what its person is shown of it. Only the login's role reads it."""
 
     user = models.ForeignKey("tenants.User", null=True, on_delete=models.CASCADE, related_name="+")
-    begun_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
     device = models.CharField(max_length=DEVICE_CHARACTERS, default="")
-    address = models.CharField(max_length=45, default="")
+    ip_address = models.CharField(max_length=45, default="")
 
     def __str__(self) -> str:
         return f"Session of #{self.user_id}"
@@ -49,8 +49,8 @@ class SessionStore(DatabaseSessions):
         """The row as it is written, whole, at each save."""
         row: Any = super().create_model_instance(data)  # Any: typed as Django's own session, and ours
         row.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
-        row.begun_at, row.seen_at = _moment(data.get(_BEGUN)), _moment(data.get(_SEEN))
-        row.device, row.address = data.get(_DEVICE, ""), data.get(_ADDRESS, "")
+        row.created_at, row.last_seen_at = _moment(data.get(_BEGUN)), _moment(data.get(_SEEN))
+        row.device, row.ip_address = data.get(_DEVICE, ""), data.get(_ADDRESS, "")
         written: BrowserSession = row
         return written
 
@@ -60,14 +60,14 @@ class SignedIn:
     """One browser of a person's."""
 
     name: str
-    begun_at: datetime | None
-    seen_at: datetime | None
+    created_at: datetime | None
+    last_seen_at: datetime | None
     device: str
-    address: str
+    ip_address: str
     is_this_one: bool
 
 
-def note_seen(session: SessionBase, *, device: str, address: str) -> None:
+def note_seen(session: SessionBase, *, device: str, ip_address: str) -> None:
     """Say in the session that it is in use, and from where; rows of sessions that ran out go with it."""
     now = timezone.now()
     last = _moment(session.get(_SEEN))
@@ -75,20 +75,20 @@ def note_seen(session: SessionBase, *, device: str, address: str) -> None:
         return
     session.setdefault(_BEGUN, now.isoformat())
     session[_SEEN] = now.isoformat()
-    session[_DEVICE], session[_ADDRESS] = device[:DEVICE_CHARACTERS].replace("\x00", ""), address[:45]
+    session[_DEVICE], session[_ADDRESS] = device[:DEVICE_CHARACTERS].replace("\x00", ""), ip_address[:45]
     SessionStore.clear_expired()
 
 
 def signed_in(user_id: int, session: SessionBase) -> list[SignedIn]:
     """The browsers in which a person is signed in, the last used first."""
-    rows = _of(user_id).order_by(F("seen_at").desc(nulls_last=True))
+    rows = _of(user_id).order_by(F("last_seen_at").desc(nulls_last=True))
     return [
         SignedIn(
             name=_name(row.session_key),
-            begun_at=row.begun_at,
-            seen_at=row.seen_at,
+            created_at=row.created_at,
+            last_seen_at=row.last_seen_at,
             device=row.device,
-            address=row.address,
+            ip_address=row.ip_address,
             is_this_one=row.session_key == session.session_key,
         )
         for row in rows

@@ -34,7 +34,7 @@ def visit_of(user: object, tenant_id: int, visit_id: int) -> tuple[Actor, StaffA
         visits = (
             StaffAccess.objects.visible_to(actor)
             .select_related("tenant")
-            .filter(user=user, ended_at=None, until__gt=timezone.now())
+            .filter(user=user, ended_at=None, expires_at__gt=timezone.now())
         )
         visit = visits.filter(pk=visit_id).first()
     return (actor, visit) if visit else None

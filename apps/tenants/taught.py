@@ -6,7 +6,7 @@ from django.db import models
 class Taught(models.Model):
     """Whether its days are read, whether it notes things, and whether it is shown how others' drafts were corrected."""
 
-    reflects = models.BooleanField(
+    has_reflection = models.BooleanField(
         "reflects on its day",
         default=False,
         help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",

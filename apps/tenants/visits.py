@@ -17,7 +17,7 @@ class StaffAccess(Governed):
 
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
     reason = models.TextField("why", validators=[plain_text, MaxLengthValidator(500)])
-    until = models.DateTimeField("until at most")
+    expires_at = models.DateTimeField("until at most")
     ended_at = models.DateTimeField("left", null=True, blank=True)
 
     noun = "visit"

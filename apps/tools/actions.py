@@ -108,7 +108,7 @@ def ask_approval(
     turn_id: int,
 ) -> ToolApproval:
     """Have a call wait for a person. `allowed` is the tool's name and its permission; the same call waits once."""
-    authorize(actor, Act.TOOL_APPROVAL_ASK, actor.tenant_id, agent_id=agent_id)
+    authorize(actor, Act.TOOL_APPROVAL_REQUEST, actor.tenant_id, agent_id=agent_id)
     called, sha256 = allowed[0], call_sha256(allowed[1], arguments)
     with acting(actor):
         known = ToolApproval.objects.visible_to(actor).standing(conversation_id, sha256).first()
@@ -116,14 +116,14 @@ def ask_approval(
             tenant_id=actor.tenant_id,
             conversation_id=conversation_id,
             agent_id=agent_id,
-            called=called,
+            tool_name=called,
             arguments=dict(arguments),
             call_sha256=sha256,
             turn_id=turn_id,
-            taint=Taint.CUSTOMER_DERIVED,
+            taint=Taint.CUSTOMER,
         )
         if known is None:
-            with governed(Act.TOOL_APPROVAL_ASK, row, actor=actor, evidence={"turn_id": turn_id}):
+            with governed(Act.TOOL_APPROVAL_REQUEST, row, actor=actor, evidence={"turn_id": turn_id}):
                 pass
     return row
 
@@ -147,7 +147,7 @@ def refuse_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
 
 def spend_approval(approval: ToolApproval, *, actor: Actor) -> ToolApproval:
     """The call begins in this commit. Refused where somebody took the yes back, or it was made."""
-    with governed(Act.TOOL_APPROVAL_SPEND, approval, actor=actor) as row:
+    with governed(Act.TOOL_APPROVAL_CONSUME, approval, actor=actor) as row:
         row.spend()
     return approval
 
@@ -162,7 +162,9 @@ def _tool(tool_id: int, actor: Actor) -> ServerTool:
 def _describe(row: AgentTool, tool: ServerTool, sha256: str) -> None:
     definition = tool.defined
     if definition is None or not tool.is_listed:
-        raise Conflicting(f"This tool cannot be offered. {tool.flaw or 'Its server does not list it any more.'}")
+        raise Conflicting(
+            f"This tool cannot be offered. {tool.validation_error or 'Its server does not list it any more.'}"
+        )
     if tool.sha256 != sha256:
         sentence = "The server describes this tool otherwise by now. Read it again and decide on what stands there."
         raise Conflicting(sentence)

@@ -31,16 +31,16 @@ class ToolApproval(Governed):
     """One call that an agent asked for and may make once, with these bytes and no others, after a person said yes."""
 
     class Status(models.TextChoices):
-        """Approved may be made; made and refused are final."""
+        """Approved may be called; consumed and refused are final."""
 
         WAITING = "waiting", "Waiting"
         APPROVED = "approved", "Approved"
         REFUSED = "refused", "Refused"
-        MADE = "made", "Made"
+        CONSUMED = "consumed", "Consumed"
 
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    called = models.CharField(max_length=64, editable=False)
+    tool_name = models.CharField(max_length=64, editable=False)
     arguments = models.JSONField(editable=False)
     call_sha256 = models.CharField(max_length=64, editable=False)
     turn_id = models.BigIntegerField(null=True, editable=False)
@@ -67,7 +67,7 @@ class ToolApproval(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"{self.called} ({self.get_status_display()})"
+        return f"{self.tool_name} ({self.get_status_display()})"
 
     @transition(field=status, source=Status.WAITING, target=Status.APPROVED)
     def approve(self) -> None:
@@ -77,6 +77,6 @@ class ToolApproval(Governed):
     def refuse(self) -> None:
         """It is not made, also not where somebody had said yes and it has not begun."""
 
-    @transition(field=status, source=Status.APPROVED, target=Status.MADE)
+    @transition(field=status, source=Status.APPROVED, target=Status.CONSUMED)
     def spend(self) -> None:
         """It begins with the commit that says so, and never again."""

@@ -22,7 +22,7 @@ AGAIN: Final = timedelta(minutes=5)
 
 # Two sweeps at once ask a server once.
 TAKE: Final = """
-INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol, failure)
+INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol_version, failure)
 SELECT tenant_id, id, statement_timestamp() + %(again)s::interval, '', '' FROM tools_toolserver
  WHERE tenant_id = app_tenant() AND id = %(server)s AND is_active
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at WHERE listing.due_at <= statement_timestamp()
@@ -30,7 +30,7 @@ RETURNING server_id
 """
 
 FAILED: Final = """
-INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol, failure)
+INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol_version, failure)
 VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s::interval, '', %(failure)s)
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at, failure = excluded.failure
 RETURNING server_id
@@ -38,7 +38,7 @@ RETURNING server_id
 
 # Whoever keeps a listing and whoever moves the server come one after the other: the later one sees what the earlier did.
 HOLD: Final = """
-INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol, failure)
+INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol_version, failure)
 VALUES (app_tenant(), %(server)s, statement_timestamp(), '', '')
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at
 RETURNING server_id
@@ -46,7 +46,7 @@ RETURNING server_id
 
 # What was said elsewhere is not what this address says.
 MOVED: Final = """
-UPDATE tools_servertool SET is_listed = false, seen_at = statement_timestamp()
+UPDATE tools_servertool SET is_listed = false, updated_at = statement_timestamp()
  WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
 RETURNING id
 """
@@ -54,35 +54,38 @@ RETURNING id
 KEEP: Final = """
 WITH said AS (
     SELECT * FROM jsonb_to_recordset(%(tools)s::jsonb)
-        AS tool (name text, called text, definition jsonb, sha256 text, flaw text)
+        AS tool (name text, qualified_name text, definition jsonb, sha256 text, validation_error text)
      -- Whoever had the name first keeps it.
      WHERE NOT EXISTS (SELECT 1 FROM tools_servertool AS other
-                        WHERE other.tenant_id = app_tenant() AND other.called = tool.called AND other.name <> tool.name)
+                        WHERE other.tenant_id = app_tenant() AND other.qualified_name = tool.qualified_name
+                          AND other.name <> tool.name)
 ), before AS (
     SELECT name, sha256, is_listed FROM tools_servertool WHERE tenant_id = app_tenant() AND server_id = %(server)s
 ), kept AS (
-    INSERT INTO tools_servertool AS tool (tenant_id, server_id, name, called, definition, sha256, flaw, is_listed)
-    SELECT app_tenant(), %(server)s, name, called, definition, sha256, flaw, true FROM said
+    INSERT INTO tools_servertool AS tool (tenant_id, server_id, name, qualified_name, definition, sha256, validation_error,
+                                         is_listed)
+    SELECT app_tenant(), %(server)s, name, qualified_name, definition, sha256, validation_error, true FROM said
         ON CONFLICT (tenant_id, server_id, name) DO UPDATE
-       SET definition = excluded.definition, sha256 = excluded.sha256, flaw = excluded.flaw, is_listed = true,
-           seen_at = statement_timestamp()
-     WHERE (tool.sha256, tool.flaw, tool.is_listed) IS DISTINCT FROM (excluded.sha256, excluded.flaw, true)
+       SET definition = excluded.definition, sha256 = excluded.sha256, validation_error = excluded.validation_error,
+           is_listed = true,
+           updated_at = statement_timestamp()
+     WHERE (tool.sha256, tool.validation_error, tool.is_listed) IS DISTINCT FROM (excluded.sha256, excluded.validation_error, true)
 ), gone AS (
-    UPDATE tools_servertool AS tool SET is_listed = false, seen_at = statement_timestamp()
+    UPDATE tools_servertool AS tool SET is_listed = false, updated_at = statement_timestamp()
      WHERE tool.tenant_id = app_tenant() AND tool.server_id = %(server)s AND tool.is_listed
        AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = tool.name)
 ), noted AS (
-    INSERT INTO tools_toollisting (tenant_id, server_id, due_at, listed_at, protocol, failure)
-    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s::interval, statement_timestamp(), %(protocol)s, '')
+    INSERT INTO tools_toollisting (tenant_id, server_id, due_at, listed_at, protocol_version, failure)
+    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s::interval, statement_timestamp(), %(protocol_version)s, '')
         ON CONFLICT (tenant_id, server_id) DO UPDATE
-       SET due_at = excluded.due_at, listed_at = excluded.listed_at, protocol = excluded.protocol, failure = ''
+       SET due_at = excluded.due_at, listed_at = excluded.listed_at, protocol_version = excluded.protocol_version, failure = ''
 )
 SELECT (SELECT count(*) FROM said),
        (SELECT count(*) FROM said WHERE NOT EXISTS (SELECT 1 FROM before WHERE before.name = said.name)),
        (SELECT count(*) FROM said JOIN before ON before.name = said.name AND before.sha256 <> said.sha256),
        (SELECT count(*) FROM before
          WHERE before.is_listed AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = before.name)),
-       (SELECT count(*) FROM said WHERE flaw <> '')
+       (SELECT count(*) FROM said WHERE validation_error <> '')
 """
 
 
@@ -139,7 +142,7 @@ def forget_listing(server_id: int, *, actor: Actor) -> None:
 def keep_listing(server: AskedOf, listing: Listing, fresh: timedelta, *, actor: Actor) -> Found | None:
     """Keep what the server says now. What it left out is listed no more. None, and nothing is kept, where it changed meanwhile."""
     rows = json.dumps(list(_rows(server.key, listing.tools).values()))
-    given = {"server": server.pk, "tools": rows, "fresh": fresh, "protocol": listing.protocol[:20]}
+    given = {"server": server.pk, "tools": rows, "fresh": fresh, "protocol_version": listing.protocol[:20]}
     with acting(actor):
         if not _stands(server, actor):
             return None
@@ -162,11 +165,11 @@ def _rows(server_key: str, tools: Sequence[Listed]) -> Mapping[str, Mapping[str,
 
 
 def _row(server_key: str, tool: Listed, name: str) -> Mapping[str, Any]:
-    row: dict[str, Any] = {"name": name, "called": called(server_key, name), "definition": None, "sha256": ""}
+    row: dict[str, Any] = {"name": name, "qualified_name": called(server_key, name), "definition": None, "sha256": ""}
     if name != tool.name:
-        return {**row, "flaw": "Its name is too long, or no text."}
+        return {**row, "validation_error": "Its name is too long, or no text."}
     try:
         definition = defined(server_key, tool)
     except Unfit as flaw:
-        return {**row, "flaw": str(flaw)}
-    return {**row, "definition": definition.stored, "sha256": definition.sha256, "flaw": ""}
+        return {**row, "validation_error": str(flaw)}
+    return {**row, "definition": definition.stored, "sha256": definition.sha256, "validation_error": ""}

@@ -83,11 +83,11 @@ class ToolListing(models.Model):
     server = models.OneToOneField(ToolServer, on_delete=models.PROTECT, related_name="listing")
     due_at = models.DateTimeField(db_index=True)
     listed_at = models.DateTimeField(null=True)
-    protocol = models.CharField(max_length=20, blank=True)
+    protocol_version = models.CharField(max_length=20, blank=True)
     failure = models.CharField(max_length=300, blank=True)
 
     def __str__(self) -> str:
-        return self.failure or f"{self.protocol} {self.listed_at:%Y-%m-%d %H:%M}"
+        return self.failure or f"{self.protocol_version} {self.listed_at:%Y-%m-%d %H:%M}"
 
 
 class ServerToolQuerySet(GovernedQuerySet["ServerTool"]):
@@ -95,7 +95,7 @@ class ServerToolQuerySet(GovernedQuerySet["ServerTool"]):
 
     def listed(self) -> Self:
         """Those that their servers offer, and that can be told to a model."""
-        return self.filter(is_listed=True, flaw="")
+        return self.filter(is_listed=True, validation_error="")
 
 
 class ServerTool(models.Model):
@@ -104,33 +104,33 @@ class ServerTool(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     server = models.ForeignKey(ToolServer, on_delete=models.PROTECT, related_name="tools")
     name = models.CharField(max_length=200)
-    called = models.CharField(max_length=64)
+    qualified_name = models.CharField(max_length=64)
     definition = models.JSONField(null=True)
     sha256 = models.CharField(max_length=64, blank=True)
-    flaw = models.CharField(max_length=300, blank=True)
+    validation_error = models.CharField(max_length=300, blank=True)
     is_listed = models.BooleanField(default=True)
-    seen_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
 
     objects = ServerToolQuerySet.as_manager()
 
     class Meta:
-        ordering: ClassVar = ["called"]
+        ordering: ClassVar = ["qualified_name"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "server", "name"], name="tool_is_listed_once"),
-            models.UniqueConstraint(fields=["tenant", "called"], name="tool_has_a_unique_qualified_name"),
+            models.UniqueConstraint(fields=["tenant", "qualified_name"], name="tool_has_a_unique_qualified_name"),
             models.CheckConstraint(
-                condition=models.Q(flaw="", definition__isnull=False) | ~models.Q(flaw=""),
+                condition=models.Q(validation_error="", definition__isnull=False) | ~models.Q(validation_error=""),
                 name="tool_is_defined_or_says_why_not",
             ),
         ]
 
     def __str__(self) -> str:
-        return self.called
+        return self.qualified_name
 
     @property
     def defined(self) -> Definition | None:
         """How it may be told; None where it may not."""
-        return Definition(**self.definition) if self.definition and not self.flaw else None
+        return Definition(**self.definition) if self.definition and not self.validation_error else None
 
 
 class AgentToolQuerySet(GovernedQuerySet["AgentTool"]):
@@ -184,4 +184,4 @@ class AgentTool(Governed):
     def is_offered(self) -> bool:
         """Whether the server still says of it what was allowed, and is in use."""
         tool = self.tool
-        return tool.server.is_active and tool.is_listed and not tool.flaw and tool.sha256 == self.sha256
+        return tool.server.is_active and tool.is_listed and not tool.validation_error and tool.sha256 == self.sha256

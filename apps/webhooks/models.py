@@ -33,12 +33,12 @@ class Webhook(Governed):
     on_draft = models.BooleanField("drafts", default=False, help_text="A reply that waits for a person.")
     on_escalation = models.BooleanField("escalations", default=False, help_text="A question to a person.")
     on_resolved = models.BooleanField("ends", default=False, help_text="A conversation that was resolved.")
-    on_version = models.BooleanField(
+    on_learning_version = models.BooleanField(
         "learning versions",
         default=False,
         help_text="A learning version that waits for a person, or went live by itself.",
     )
-    on_distilled = models.BooleanField(
+    on_distillation = models.BooleanField(
         "distilled memory", default=False, help_text="A run of an agent's mid or long tier, whatever came of it."
     )
     on_review = models.BooleanField(
@@ -105,18 +105,20 @@ class Delivery(models.Model):
         related_name="+",
         help_text="None where it happened in no conversation.",
     )
-    event = models.CharField(max_length=12, choices=[(event.value, event.value) for event in Event])
+    event = models.CharField(max_length=20, choices=[(event.value, event.value) for event in Event])
     subject_id = models.BigIntegerField(
         help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
     )
     created_at = models.DateTimeField(db_default=Now())
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
-    tries = models.PositiveSmallIntegerField(db_default=0)
+    attempts = models.PositiveSmallIntegerField(db_default=0)
     next_attempt_at = models.DateTimeField(db_default=Now())
     lease_until = models.DateTimeField(db_default=Now())
     fence = models.PositiveIntegerField(db_default=0)
-    answered = models.PositiveSmallIntegerField(null=True, help_text="The HTTP status of the last answer.")
-    failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
+    http_status = models.PositiveSmallIntegerField(null=True, help_text="Of the last response.")
+    failure_code = models.CharField(
+        max_length=40, db_default="", help_text="What the last try came to, where it failed."
+    )
     delivered_at = models.DateTimeField(null=True)
     replayed_by = models.CharField(max_length=200, db_default="")
 
@@ -167,9 +169,9 @@ class WebhookHealth(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     webhook = models.OneToOneField(Webhook, on_delete=models.PROTECT, related_name="health")
-    failures = models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something.")
+    consecutive_failures = models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something.")
     failing_since = models.DateTimeField(null=True)
     paused_until = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"{self.failures} failures"
+        return f"{self.consecutive_failures} failures"

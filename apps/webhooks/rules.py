@@ -14,13 +14,13 @@ class Event(StrEnum):
     DRAFT = "draft"
     ESCALATION = "escalation"
     RESOLVED = "resolved"
-    VERSION = "version"
-    DISTILLED = "distilled"
+    LEARNING_VERSION = "learning_version"
+    DISTILLATION = "distillation"
     REVIEW = "review"
 
 
 # What happens in no conversation.
-OF_LEARNING: Final = frozenset({Event.VERSION, Event.DISTILLED, Event.REVIEW})
+OF_LEARNING: Final = frozenset({Event.LEARNING_VERSION, Event.DISTILLATION, Event.REVIEW})
 
 
 # Behind each try, in seconds; behind the last of them nobody tries any more. Together a day and a half.

@@ -35,5 +35,5 @@ def _send_again(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> 
         WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(paused_until=None)
     given_up = Delivery.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook, pk__in=delivery_ids).dead()
     return given_up.update(
-        status=Delivery.Status.WAITING, tries=0, next_attempt_at=Now(), lease_until=Now(), replayed_by=actor.label
+        status=Delivery.Status.WAITING, attempts=0, next_attempt_at=Now(), lease_until=Now(), replayed_by=actor.label
     )

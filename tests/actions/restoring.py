@@ -74,4 +74,4 @@ def only(world: World, model: type[Governed], **equal: object) -> Governed:
 
 def said(found: Plan) -> list[str]:
     """The plan as its lines read."""
-    return [f"{step.act.value} {step.label}: {step.says}" for step in found.steps]
+    return [f"{step.act.value} {step.label}: {step.description}" for step in found.steps]

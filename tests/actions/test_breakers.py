@@ -38,7 +38,7 @@ def storm(world: World, standin: StandIn, calls: int = CALLS_TO_JUDGE) -> Turn:
     """So many calls fail, each of a conversation of its own."""
     standin.play(*[fault("overloaded")] * calls)
     turns = [ask(world, standin) for _ in range(calls)]
-    assert {(turn.failure_code, turn.tries) for turn in turns} == {("overloaded", 1)}
+    assert {(turn.failure_code, turn.failed_calls) for turn in turns} == {("overloaded", 1)}
     return turns[-1]
 
 
@@ -86,7 +86,7 @@ def test_a_failing_model_is_asked_no_more_and_what_waits_counts_no_try(world: Wo
     assert (row.state, row.failures, row.opened_for_seconds) == ("open", 0, OPEN_SECONDS)
     asked = len(standin.requests())
     turn = ask(world, standin)
-    assert (turn.status, turn.failure_code, turn.tries) == (Turn.Status.RUNNING, "held_back", 0)
+    assert (turn.status, turn.failure_code, turn.failed_calls) == (Turn.Status.RUNNING, "breaker_open", 0)
     assert "held back" in turn.failure
     assert len(standin.requests()) == asked
     other = make_world()
@@ -98,7 +98,7 @@ def test_one_turn_looks_whether_it_is_back_while_the_others_wait(world: World, s
     moments_pass(world)
     looks, waits = begun(world, first), begun(world, second)
     assert (looks.is_probe, waits.is_probe) == (True, False)
-    assert turn_at(world, second).failure_code == "held_back"
+    assert turn_at(world, second).failure_code == "breaker_open"
     looks.go(lambda: looks.took_reply(standin.backend.complete(looks.move.request)))  # type: ignore[union-attr]  # it asks
     row = breaker(world)
     assert row is not None
@@ -178,7 +178,7 @@ def test_a_turn_keeps_the_model_it_began_with(world: World, standin: StandIn) ->
     hold_for_long(world)
     assert begin(world.tenant.pk, halfway.conversation_id) is not None
     waiting = turn_at(world, halfway)
-    assert (waiting.failure_code, waiting.model) == ("held_back", "")
+    assert (waiting.failure_code, waiting.model) == ("breaker_open", "")
     moments_pass(world)
     assert take_again(world, halfway, standin).status == Turn.Status.DONE
     assert standin.requests()[-1]["model"] == own
@@ -202,7 +202,7 @@ def test_where_the_fallback_fails_too_customers_wait(world: World, standin: Stan
     end_of_a_storm(world, standin, second)
     amend_agent(world.agent, actor=world.admin, model=own, fallback_model=second)
     turn = ask(world, standin)
-    assert (turn.failure_code, turn.model) == ("held_back", "")
+    assert (turn.failure_code, turn.model) == ("breaker_open", "")
 
 
 def test_breakers_are_the_workers_alone(world: World) -> None:

@@ -75,15 +75,15 @@ def test_bytes_that_changed_within_a_session_are_an_unexpected_miss_that_is_name
     say(world, "Hello " * 600, standin)
     for statement in (
         "ALTER TABLE conversations_message DISABLE TRIGGER USER",
-        "UPDATE conversations_message SET wire = replace(wire::text, 'Hello Hello', 'Hello there')::jsonb",
+        "UPDATE conversations_message SET api_message = replace(api_message::text, 'Hello Hello', 'Hello there')::jsonb",
     ):
         break_in(postgres, committing, sql.SQL(statement))
     turn = say(world, "And again", standin)
     with acting(world.system):
         call = ModelCall.objects.get(turn=turn)
     assert call.has_unexpected_miss
-    assert call.ledger["miss"]["cause"] == "bytes_changed"
-    assert call.ledger["miss"]["label"] == "message 1"
+    assert call.cache_ledger["miss"]["cause"] == "bytes_changed"
+    assert call.cache_ledger["miss"]["label"] == "message 1"
 
 
 @pytest.mark.parametrize(

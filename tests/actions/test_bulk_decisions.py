@@ -160,7 +160,7 @@ def test_nobody_decides_in_another_persons_name_nor_adds_to_their_word(world: Wo
     of = {"tenant_id": world.tenant.pk, "kind": "skill.new", "verb": "approve"}
     for forged in (
         lambda: BulkDecision.objects.create(user_id=world.operator_user.pk, **of),
-        lambda: BulkItem.objects.create(tenant_id=world.tenant.pk, decision=bulk, proposal_id=1, read_at=1),
+        lambda: BulkItem.objects.create(tenant_id=world.tenant.pk, decision=bulk, proposal_id=1, read_version=1),
     ):
         with pytest.raises(ProgrammingError, match="row-level security"), acting(world.admin):
             forged()
@@ -176,7 +176,7 @@ def test_a_draft_that_reaches_further_or_looks_odd_is_approved_by_itself(world: 
     assert again(world, draft).state == Proposal.State.OPEN
 
 
-@pytest.mark.parametrize("taint", [Taint.CUSTOMER_DERIVED, Taint.TOOL_DERIVED, Taint.IMPORTED])
+@pytest.mark.parametrize("taint", [Taint.CUSTOMER, Taint.TOOL, Taint.IMPORT])
 def test_words_that_came_from_elsewhere_are_approved_by_themselves_and_may_be_rejected_together(
     world: World, taint: Taint
 ) -> None:

@@ -52,7 +52,7 @@ def test_what_is_decided_may_still_be_talked_about(world: World) -> None:
     applied = say_yes(make_proposal(world), world.operator).proposal
     rejected = reject_proposal(make_proposal_again(world), actor=world.operator, reason="No.")
     for proposal in (applied, rejected):
-        assert make_comment(world, on=proposal).status == Comment.Status.STANDS
+        assert make_comment(world, on=proposal).status == Comment.Status.ACTIVE
 
 
 def make_proposal_again(world: World) -> Proposal:
@@ -85,7 +85,7 @@ def test_a_proposal_with_too_many_comments_takes_no_more(world: World) -> None:
     with acting(world.operator), connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO review_comment (tenant_id, proposal_id, agent_id, text, status, author, version, taint,"
-            " created_at, updated_at) SELECT tenant_id, proposal_id, agent_id, 'x', 'stands', author, 1, 'operator', now(),"
+            " created_at, updated_at) SELECT tenant_id, proposal_id, agent_id, 'x', 'active', author, 1, 'operator', now(),"
             " now() FROM review_comment, generate_series(2, %s) WHERE id = %s",
             [COMMENTS_KEPT, comment.pk],
         )

@@ -64,7 +64,7 @@ def test_what_cannot_both_be_right_is_kept_once_with_both_sides(world: World) ->
     run_look(world)
     again(world)
     [row] = contradictions_of(world)
-    assert (row.kind, row.status, row.taint) == ("amount", "open", "customer-derived")
+    assert (row.kind, row.status, row.taint) == ("amount", "open", "customer")
     assert {(row.first_type, row.first_id), (row.second_type, row.second_id)} == {
         ("rule", rule.pk),
         ("memory", memory.pk),
@@ -72,12 +72,12 @@ def test_what_cannot_both_be_right_is_kept_once_with_both_sides(world: World) ->
     assert {f"{row.first_text}.", f"{row.second_text}."} == {THIRTY, TWO_WEEKS}
     assert acts(world) == ["contradiction.find"]
     kept = looked(world)
-    assert (kept.texts, kept.is_whole, kept.looked_at is not None) == (2, True, True)
+    assert (kept.text_count, kept.is_complete, kept.scanned_at is not None) == (2, True, True)
 
 
 def test_every_kind_of_text_is_read_and_what_fits_is_not_pointed_out(world: World) -> None:
     make_persona(world, avoid="Discounts over 10 %.", goals="Call `charge_card` often.")
-    make_block(world, "Unpinned", pinned=False, body=THIRTY)
+    make_block(world, "Unpinned", is_pinned=False, body=THIRTY)
     make_block(world, body="We ship to the EU only.")
     body = (
         "## When to Use\nA customer complains.\n\n## Procedure\n1. Offer a discount of 25 %.\n2. Call `list_skills`.\n"
@@ -86,7 +86,8 @@ def test_every_kind_of_text_is_read_and_what_fits_is_not_pointed_out(world: Worl
     make_skill(world, body=f"## Procedure\n1. {TWO_WEEKS}\n")
     again(world)
     found = {
-        (row.kind, row.first_location.split(" ")[1], row.second_type, row.words) for row in contradictions_of(world)
+        (row.kind, row.first_location.split(" ")[1], row.second_type, row.conflicting_words)
+        for row in contradictions_of(world)
     }
     assert {("tool", "persona", "", "charge_card"), ("tool", "skill", "", "find_parcel")} <= found
     [(first, other)] = [(where, other) for kind, where, other, _ in found if kind == "avoided"]
@@ -126,10 +127,10 @@ def test_a_look_that_reaches_its_limit_takes_nothing_for_gone(world: World) -> N
     amend_memory(memory, actor=world.bot, body="Parking is free.", heard=NOTHING_HEARD)
     skill = make_skill(world, "approved", body="\n" * 10_000 + "## Procedure\n1. Say hello.\n")
     again(world)
-    assert (states(world), looked(world).is_whole, looked(world).texts) == (["open"], False, 2)
+    assert (states(world), looked(world).is_complete, looked(world).text_count) == (["open"], False, 2)
     deprecate_skill(skill, actor=world.operator)
     again(world)
-    assert (states(world), looked(world).is_whole) == (["gone"], True)
+    assert (states(world), looked(world).is_complete) == (["gone"], True)
 
 
 def test_a_line_that_holds_no_more_contradicts_nothing(world: World) -> None:
@@ -146,7 +147,7 @@ def test_what_was_changed_is_gone_and_what_comes_back_is_open_again(world: World
     make_rule(world, NEVER)
     rule = make_rule(world, PROMISE)
     again(world)
-    before = looked(world).looked_at
+    before = looked(world).scanned_at
     [row] = contradictions_of(world)
     amend_rule(rule, actor=world.operator, values={"text": "Greet every customer."})
     again(world)
@@ -156,7 +157,7 @@ def test_what_was_changed_is_gone_and_what_comes_back_is_open_again(world: World
     again(world)
     [back] = contradictions_of(world)
     assert (back.pk, back.status, back.last_seen_at) == (row.pk, "open", None)
-    assert acts(world) == ["contradiction.find", "contradiction.clear", "contradiction.return"]
+    assert acts(world) == ["contradiction.find", "contradiction.clear", "contradiction.recur"]
 
 
 def test_what_a_person_dismissed_stays_dismissed_for_these_lines_alone(world: World) -> None:
@@ -164,7 +165,7 @@ def test_what_a_person_dismissed_stays_dismissed_for_these_lines_alone(world: Wo
     memory = make_memory(world, TWO_WEEKS)
     again(world)
     [row] = contradictions_of(world)
-    dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
+    dismiss_contradiction(row, actor=world.operator, dismissal_reason=WHY)
     again(world)
     assert states(world) == ["dismissed"]
     amend_memory(memory, actor=world.bot, body="Refunds are possible within 10 days of purchase.", heard=NOTHING_HEARD)
@@ -174,34 +175,34 @@ def test_what_a_person_dismissed_stays_dismissed_for_these_lines_alone(world: Wo
     again(world)
     assert states(world) == ["dismissed", "gone"]
     [row, _] = contradictions_of(world)
-    assert (row.dismissal, row.decided_by) == (WHY, world.operator.label)
+    assert (row.dismissal_reason, row.decided_by) == (WHY, world.operator.label)
     reopen_contradiction(row, actor=world.operator, reason="They were not.")
     [row, _] = contradictions_of(world)
-    assert (row.status, row.dismissal, row.decided_by, row.decided_at) == ("open", "", "", None)
+    assert (row.status, row.dismissal_reason, row.decided_by, row.decided_at) == ("open", "", "", None)
 
 
 def test_a_dismissal_says_why(world: World) -> None:
     contradict_oneself(world)
     again(world)
     with pytest.raises(Invalid, match="Say why both lines may stay"):
-        dismiss_contradiction(contradictions_of(world)[0], actor=world.operator, dismissal=" \n")
+        dismiss_contradiction(contradictions_of(world)[0], actor=world.operator, dismissal_reason=" \n")
     assert states(world) == ["open"]
 
 
 def test_a_night_is_looked_through_once_and_one_worker_at_a_time(world: World) -> None:
     now = timezone.now()
     contradict_oneself(world)
-    night = night_of(now, ZoneInfo("UTC"))
-    held = claim_look(world.agent.pk, night, actor=world.system, at_once=False)
+    scan_date = night_of(now, ZoneInfo("UTC"))
+    held = claim_look(world.agent.pk, scan_date, actor=world.system, at_once=False)
     assert held is not None
     assert look(world.agent.pk, actor=world.system, now=now, at_once=True) is None, "another worker looks"
-    end_look(held, Extent(2, 1, is_whole=True), actor=world.system)
+    end_look(held, Extent(2, 1, is_complete=True), actor=world.system)
     assert look(world.agent.pk, actor=world.system, now=now) is None, "this night's look has ended"
     assert states(world) == []
     found = look(world.agent.pk, actor=world.system, now=now + timedelta(days=1))
     assert (found and found.new, states(world)) == (1, ["open"])
-    end_look(held, Extent(9, 9, is_whole=False), actor=world.system)
-    assert looked(world).texts == 2, "who was overtaken writes nothing"
+    end_look(held, Extent(9, 9, is_complete=False), actor=world.system)
+    assert looked(world).text_count == 2, "who was overtaken writes nothing"
 
 
 def test_the_sweep_finds_every_agent_once_a_night(world: World) -> None:
@@ -210,7 +211,7 @@ def test_the_sweep_finds_every_agent_once_a_night(world: World) -> None:
     assert world.agent.pk in mine
     for agent_id in (*mine, 0):
         attempt_look(world.tenant.pk, agent_id)
-    assert (len(mine), looked(world).looked_at is not None) == (2, True)
+    assert (len(mine), looked(world).scanned_at is not None) == (2, True)
     assert world.tenant.pk not in {tenant_id for tenant_id, _ in due_work("contradiction_scans")}
 
 
@@ -223,7 +224,11 @@ def test_what_a_person_asks_for_is_looked_at_again_in_the_same_night(world: Worl
     ask_for_look(world.agent.pk, actor=world.operator)
     assert mine in due_work("contradiction_scans")
     attempt_look(*mine)
-    assert (states(world), looked(world).asked_at, mine in due_work("contradiction_scans")) == (["open"], None, False)
+    assert (states(world), looked(world).requested_at, mine in due_work("contradiction_scans")) == (
+        ["open"],
+        None,
+        False,
+    )
     with pytest.raises(NotVisible, match="no such agent"):
         ask_for_look(make_world().agent.pk, actor=world.operator)
     other = create_agent("sales", "Sales", actor=world.admin)
@@ -244,7 +249,7 @@ def test_database_lets_no_worker_decide(world: World, before: str, after: str) -
     again(world)
     [row] = contradictions_of(world)
     if before == "dismissed":
-        dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
+        dismiss_contradiction(row, actor=world.operator, dismissal_reason=WHY)
     setting = "UPDATE learning_contradiction SET status = %s WHERE id = %s"
     assert attempt(world.system, setting, [after, row.pk]).sqlstate == NO_RIGHT
     assert attempt(world.operator, "UPDATE learning_contradiction SET first_text = 'x'").sqlstate == NO_RIGHT

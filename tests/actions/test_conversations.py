@@ -176,7 +176,7 @@ def test_a_transcript_is_imported_once_as_a_resolved_conversation(world: World) 
 
     conversation = bring(world.system)
     assert conversation is not None
-    assert (conversation.status, conversation.origin, conversation.taint) == ("resolved", "imported", "imported")
+    assert (conversation.status, conversation.origin, conversation.taint) == ("resolved", "imported", "import")
     with acting(world.operator):
         assert list(Message.objects.values_list("sender", "text")) == [("customer", "Hi"), ("agent", "")]
         assert Message.objects.exclude(tool_calls=[]).get().tool_calls[0]["result"] == "Found."

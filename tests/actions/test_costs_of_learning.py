@@ -43,11 +43,11 @@ class Paid:
     model: str = PUBLISHED
 
     def complete(self, request: Request) -> Reply:
-        return replace(self.behind.complete(request), model=self.model, stand_in=False, usage=USAGE)
+        return replace(self.behind.complete(request), model=self.model, is_stand_in=False, usage=USAGE)
 
 
 def said(**changed: Any) -> Reply:
-    return replace(Reply("msg", PUBLISHED, StopReason.END_TURN, (), "", (), USAGE, stand_in=False), **changed)
+    return replace(Reply("msg", PUBLISHED, StopReason.END_TURN, (), "", (), USAGE, is_stand_in=False), **changed)
 
 
 def test_a_verdict_says_what_it_cost(world: World, standin: StandIn) -> None:  # R110
@@ -65,7 +65,7 @@ def test_a_verdict_says_what_it_cost(world: World, standin: StandIn) -> None:  #
     [
         (lambda: None, 0),
         (said, 3_000_000),
-        (lambda: said(stand_in=True), None),
+        (lambda: said(is_stand_in=True), None),
         (lambda: said(model="somebody-elses"), None),
         (lambda: said(usage=Usage(0, 0, 1_000_000)), 100_000),
     ],
@@ -82,10 +82,10 @@ def test_the_tenants_own_price_comes_first(world: World) -> None:
 
 
 def test_the_stand_in_costs_what_the_tenant_itself_says_and_nothing_by_the_list(world: World) -> None:
-    assert used(said(stand_in=True), actor=world.system)["cost_micro_usd"] is None
+    assert used(said(is_stand_in=True), actor=world.system)["cost_micro_usd"] is None
     make_price(world, f"{PUBLISHED}*")
-    assert used(said(stand_in=True), actor=world.system)["cost_micro_usd"] == 1_500_000
-    assert used(said(stand_in=True, model="somebody-elses"), actor=world.system)["cost_micro_usd"] is None
+    assert used(said(is_stand_in=True), actor=world.system)["cost_micro_usd"] == 1_500_000
+    assert used(said(is_stand_in=True, model="somebody-elses"), actor=world.system)["cost_micro_usd"] is None
 
 
 def spend_of(world: World) -> Spend:

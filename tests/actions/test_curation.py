@@ -81,7 +81,7 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     assert why(world, bad) == [Cause.WORSE]
     assert why(world, good) == []
     told = curated([bad.pk, good.pk], actor=world.operator, now=timezone.now())[bad.pk].figures
-    assert (told.with_it, told.without_it) == (Share(COMPARED_ENOUGH, COMPARED_ENOUGH), Share(COMPARED_ENOUGH, 0))
+    assert (told.with_skill, told.without_skill) == (Share(COMPARED_ENOUGH, COMPARED_ENOUGH), Share(COMPARED_ENOUGH, 0))
     assert (told.fetched_30_days, told.fetched_90_days) == (COMPARED_ENOUGH, COMPARED_ENOUGH)
     assert told.last_used_at is not None
     # The same by REST, in the list of skills and on the page.
@@ -90,7 +90,7 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     row = person.get(f"skills/{listed['id']}/curation/").body
     assert person.get("skills/?curation=unused").body["results"] == []
     assert (row["skill_id"], row["suggestions"][0]["cause"]) == (bad.pk, "worse")
-    assert row["with_it"] == {"ended": COMPARED_ENOUGH, "badly": COMPARED_ENOUGH}
+    assert row["with_skill"] == {"ended": COMPARED_ENOUGH, "ended_badly": COMPARED_ENOUGH}
     browser = signed_in(world.operator_user)
     approved = f"{list_of(Skill)}?{TAB}=approved"
     assert good.title in text_of(browser.get(approved))
@@ -110,7 +110,7 @@ def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: Wo
     serve(world, standin, "two", Ending.UNSOLVED, skill, by="skill_view")
     serve(world, standin, "three", Ending.SOLVED)
     told = curated([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
-    assert (told.fetched_90_days, told.with_it, told.without_it) == (2, Share(2, 1), Share(1, 0))
+    assert (told.fetched_90_days, told.with_skill, told.without_skill) == (2, Share(2, 1), Share(1, 0))
     assert session_log(world.agent.pk, actor=world.system)[1].text.count(f"skills {skill.name}") == 1
 
 
@@ -137,7 +137,7 @@ def test_a_skill_that_a_newer_one_of_its_agent_covers_may_be_retired(world: Worl
     person, browser = person_of(world.operator_user), signed_in(world.operator_user)
     [listed] = person.get("skills/?curation=superseded").body["results"]
     row = person.get(f"skills/{old.pk}/curation/").body
-    assert (listed["id"], row["newer"]["skill_id"], row["newer"]["why"]) == (
+    assert (listed["id"], row["newer"]["skill_id"], row["newer"]["reason"]) == (
         old.pk,
         newer.pk,
         "Its name says the same.",

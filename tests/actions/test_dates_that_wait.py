@@ -62,7 +62,7 @@ def test_from_the_tool_by_way_of_a_yes_into_prompts_until_the_day_is_over(
 ) -> None:
     # R160, Z-19
     amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
-    block = make_block(world, "Hours", body="Open from nine.", pinned=True)
+    block = make_block(world, "Hours", body="Open from nine.", is_pinned=True)
     change = {"op": "add", "text": LINE, "valid_until": "2999-12-31", "review_after": "2999-06-01"}
     change |= {"block": "Hours"} if place == "block" else {}
     standin.play(tool("update_my_memory", operations=[change]), reply("Done."))
@@ -94,14 +94,14 @@ def test_an_undo_takes_the_dates_back_also_of_lines_that_stood_there(world: Worl
     say_yes(
         proposal,
         world.operator,
-        {"lines": [OTHER], "drops": ["Parking is free."], "valid_until": {OTHER: "2999-05-01"}},
+        {"lines": [OTHER], "removed_lines": ["Parking is free."], "valid_until": {OTHER: "2999-05-01"}},
     )
     body, applied = stands(world, AgentMemory)
     assert (body, len(applied)) == (f"{LINE}\n{OTHER}", 1)
     with acting(world.operator):
         undo(Proposal.objects.visible_to(world.operator).get(), actor=world.operator)
         assert set(
-            MemoryLine.objects.filter(valid_until__isnull=False, status="standing").values_list("text", flat=True)
+            MemoryLine.objects.filter(valid_until__isnull=False, status="active").values_list("text", flat=True)
         ) == {"Parking is free."}
     assert stands(world, AgentMemory) == (f"{LINE}\nParking is free.", before)
 

@@ -148,12 +148,12 @@ def test_an_answer_that_waits_for_a_person_is_announced_and_comes_once_it_is_sen
     parent = asks(world, standin)
     turn = take_next(world, below(world, parent), standin, tool("enqueue_parent", text=OWED), reply("Passed on."))
     assert turn.outcome == Outcome.DRAFTED
-    assert [kind for kind, _ in told(world, parent)] == ["note"]
+    assert [kind for kind, _ in told(world, parent)] == ["progress"]
     assert take_next(world, parent, standin, reply("")).outcome == Outcome.SILENT
     with acting(world.operator):
         draft = Draft.objects.get()
     assert draft.text == OWED
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert told(world, parent)[1:] == [("answer", OWED)]
 
 
@@ -186,7 +186,7 @@ def test_an_agent_that_only_notes_or_fails_is_no_silence(
 def test_a_person_who_takes_the_question_over_answers_in_the_agents_place(world: World, standin: StandIn) -> None:
     parent = asks(world, standin)
     child = take_over_conversation(below(world, parent), actor=world.operator)
-    assert told(world, parent) == [("note", IN_HAND)]
+    assert told(world, parent) == [("progress", IN_HAND)]
     take_over_conversation(child, actor=world.admin)
     with acting(world.operator):
         seen = length_of(child)
@@ -254,7 +254,7 @@ def test_what_another_agent_said_is_held_to_be_the_customers(world: World, stand
     take_next(world, below(world, parent), standin, reply(secret))
     take_next(world, parent, standin, tool("propose_persona_patch", text=secret), reply("Noted."))
     with acting(world.operator):
-        assert Proposal.objects.get().taint == Taint.CUSTOMER_DERIVED
+        assert Proposal.objects.get().taint == Taint.CUSTOMER
 
 
 def test_off_the_record_stays_off_the_record_below(world: World, standin: StandIn) -> None:

@@ -81,14 +81,16 @@ def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause
         tell_waiting()
         assert due_work("paused_delegations") == []
         tell_who_asked.run(world.tenant.pk, below(world, parent).pk)
-        assert told(world, parent) == [("note", PAUSED)] * times
+        assert told(world, parent) == [("progress", PAUSED)] * times
         take_next(world, parent, standin, reply("It takes a while."))
         assert PAUSED in said_last(standin)
         lift_switch(paused, actor=world.operator)
     take_next(world, below(world, parent), standin, reply("Forty euros."))
     throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
     tell_waiting()
-    assert [kind for kind, _ in told(world, parent)] == ["note", "note", "answer"], "it waits for nothing any more"
+    assert [kind for kind, _ in told(world, parent)] == ["progress", "progress", "answer"], (
+        "it waits for nothing any more"
+    )
 
 
 def test_nobody_is_told_of_a_pause_that_holds_for_them_too(world: World, standin: StandIn) -> None:

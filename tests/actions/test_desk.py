@@ -78,9 +78,9 @@ def test_a_draft_waits_with_its_label_and_the_facts_under_it(world: World, threa
         facts=facts,
     )
     waiting = stored(world, draft)
-    assert (waiting.status, waiting.grounding, waiting.taint) == (Draft.Status.OPEN, "skill", Taint.CUSTOMER_DERIVED)
+    assert (waiting.status, waiting.grounding, waiting.taint) == (Draft.Status.OPEN, "skill", Taint.CUSTOMER)
     assert waiting.facts[0] == {"kind": "skill", "name": "issue-a-refund", "record_id": 12}
-    assert acts_on(world, draft) == ["draft.make"]
+    assert acts_on(world, draft) == ["draft.create"]
     with acting(world.operator):
         waits = waiting_drafts(world.operator).count(), waiting_escalations(world.operator).count()
     assert waits == (1, 0)
@@ -89,10 +89,10 @@ def test_a_draft_waits_with_its_label_and_the_facts_under_it(world: World, threa
 def test_a_later_draft_overtakes_the_one_that_waits(world: World, thread: Conversation) -> None:
     first, second = make_waiting_draft(world, thread), make_waiting_draft(world, thread, "It arrives today.")
     assert (stored(world, first).status, stored(world, second).status) == (Draft.Status.SUPERSEDED, Draft.Status.OPEN)
-    assert acts_on(world, first) == ["draft.make", "draft.supersede"]
+    assert acts_on(world, first) == ["draft.create", "draft.supersede"]
     with pytest.raises(Unseen) as refusal:
-        send_draft(first, actor=world.operator, message_id=message_of(world, thread), seen_sha256=first.text_sha256)
-    assert refusal.value.standing == {"draft_id": second.pk, "text": "It arrives today."}
+        send_draft(first, actor=world.operator, message_id=message_of(world, thread), reviewed_sha256=first.text_sha256)
+    assert refusal.value.current_content == {"draft_id": second.pk, "text": "It arrives today."}
     assert f"Draft {second.pk} stands in its place" in str(refusal.value)
     assert stored(world, second).status == Draft.Status.OPEN
 
@@ -101,21 +101,21 @@ def test_an_overtaken_draft_without_another_says_so(world: World, thread: Conver
     first, second = make_waiting_draft(world, thread), make_waiting_draft(world, thread)
     discard_draft(second, actor=world.operator, reason_code="wrong")
     with pytest.raises(Unseen, match="No draft waits there any more") as refusal:
-        send_draft(first, actor=world.operator, message_id=message_of(world, thread), seen_sha256=first.text_sha256)
-    assert refusal.value.standing is None
+        send_draft(first, actor=world.operator, message_id=message_of(world, thread), reviewed_sha256=first.text_sha256)
+    assert refusal.value.current_content is None
 
 
 def test_a_yes_is_bound_to_the_words_the_person_saw(world: World, thread: Conversation) -> None:
     draft = make_waiting_draft(world, thread)
     sending: dict[str, Any] = {"actor": world.operator, "message_id": message_of(world, thread)}
     with pytest.raises(Unseen, match="What you read is not what this draft says"):
-        send_draft(draft, **sending, seen_sha256="0" * 64)
-    send_draft(draft, **sending, seen_sha256=draft.text_sha256)
+        send_draft(draft, **sending, reviewed_sha256="0" * 64)
+    send_draft(draft, **sending, reviewed_sha256=draft.text_sha256)
     sent = stored(world, draft)
     assert (sent.status, sent.sent_text, sent.message_id) == (Draft.Status.SENT, draft.text, sending["message_id"])
     assert sent.decided_by == world.operator.label
     with pytest.raises(IllegalTransition):
-        send_draft(draft, **sending, seen_sha256=draft.text_sha256)
+        send_draft(draft, **sending, reviewed_sha256=draft.text_sha256)
 
 
 def test_an_edited_draft_keeps_both_texts(world: World, thread: Conversation) -> None:
@@ -126,7 +126,7 @@ def test_an_edited_draft_keeps_both_texts(world: World, thread: Conversation) ->
         actor=world.operator,
         message_id=message_of(world, thread),
         sent_text="It arrives tomorrow.",
-        seen_sha256=draft.text_sha256,
+        reviewed_sha256=draft.text_sha256,
     )
     sent = stored(world, draft)
     assert (sent.status, sent.text, sent.sent_text) == (
@@ -149,7 +149,7 @@ def test_a_discarded_draft_says_what_was_wrong(world: World) -> None:
 def test_an_agent_reads_its_drafts_and_decides_on_none(world: World) -> None:
     draft = make_waiting_draft(world)
     with pytest.raises(NotPermitted):
-        send_draft(draft, actor=world.bot, message_id=1, seen_sha256=draft.text_sha256)
+        send_draft(draft, actor=world.bot, message_id=1, reviewed_sha256=draft.text_sha256)
     with pytest.raises(NotPermitted):
         discard_draft(draft, actor=world.bot, reason_code="wrong")
     for statement in (
@@ -187,12 +187,12 @@ def test_an_answer_and_a_dismissal_settle_a_question_for_good(world: World, thre
     with pytest.raises(Invalid, match="Write the answer"):
         answer_escalation(answered, actor=world.operator, answer=" ")
     answer_escalation(answered, actor=world.operator, answer="Yes, within a month.")
-    dismiss_escalation(dismissed, actor=world.operator, dismissal="They called.")
+    dismiss_escalation(dismissed, actor=world.operator, dismissal_reason="They called.")
     assert (stored(world, answered).answer, stored(world, answered).decided_by) == (
         "Yes, within a month.",
         world.operator.label,
     )
-    assert stored(world, dismissed).dismissal == "They called."
+    assert stored(world, dismissed).dismissal_reason == "They called."
     assert open_escalations(thread.pk, world.operator) == 0
     for row in (answered, dismissed):
         with pytest.raises(IllegalTransition, match=r"Cannot dismiss an escalation that is (answered|dismissed)"):
@@ -209,14 +209,14 @@ def test_an_agent_asks_in_its_own_name_in_conversations_it_sees(world: World, th
     question = make_escalation(world, thread)
     assert (stored(world, question).opened_by, stored(world, question).taint) == (
         world.bot.label,
-        Taint.CUSTOMER_DERIVED,
+        Taint.CUSTOMER,
     )
     with pytest.raises(GovernanceError):
         make_escalation_as(world, thread, "http:somebody-else")
     born = (
         "INSERT INTO desk_escalation (tenant_id, conversation_id, agent_id, reason, question, opened_by, status, answer,"
-        " dismissal, decided_by, version, taint, created_at, updated_at)"
-        " VALUES (%s, %s, %s, 'policy', 'x', %s, 'open', '', '', '', 1, 'customer-derived', now(), now())"
+        " dismissal_reason, decided_by, version, taint, created_at, updated_at)"
+        " VALUES (%s, %s, %s, 'policy', 'x', %s, 'open', '', '', '', 1, 'customer', now(), now())"
     )
     values = [world.tenant.pk, thread.pk, world.agent.pk]
     assert attempt(world.bot, born, [*values, world.bot.label]).passed

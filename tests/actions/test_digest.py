@@ -60,8 +60,8 @@ def test_a_lesson_seen_twice_becomes_a_version_that_waits_for_a_person(world: Wo
     assert (found.verdict, found.learning_version_id, found.lesson_ids) == ("proposed", version.pk, [lesson.pk])
     assert (version.number, version.status, version.lesson_ids) == (1, Status.PENDING, [lesson.pk])
     assert version.body == f"- Answer as colleagues do: {SENT}"
-    assert version.taint == "customer-derived"
-    assert (found.stand_in, found.input_tokens > 0) == (True, True)
+    assert version.taint == "customer"
+    assert (found.is_stand_in, found.input_tokens > 0) == (True, True)
     assert lessons_of(world)[0].learning_version_id == version.pk
     assert not is_due(world)
 
@@ -96,7 +96,7 @@ def test_nothing_is_digested_while_a_version_waits_and_another_case_offers_a_les
 def test_an_agent_that_does_not_learn_digests_nothing_and_keeps_its_lessons(world: World, standin: StandIn) -> None:
     # R153
     make_lesson(world, cases=2)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert not is_due(world)
     assert run(world, standin) is None
     assert standin.requests() == []

@@ -115,7 +115,7 @@ def test_a_rewrite_that_makes_something_up_is_refused_and_shown(world: World, st
     assert run.verdict == TierRun.Verdict.REFUSED
     assert any("Always grant refunds." in reason for reason in run.reasons)
     assert any("2 of 2 facts" in reason for reason in run.reasons)
-    assert [fact["text"] for fact in run.proposed] == ["Always grant refunds."]
+    assert [fact["text"] for fact in run.proposed_facts] == ["Always grant refunds."]
     row = tier_of(world, "mid")
     assert row is not None
     assert row.body == before.body
@@ -125,7 +125,7 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
     # R172, R174
     make_tier(world, LATE, tier="mid")
     [run] = distil(world, standin.backend, "long")
-    assert run.verdict == TierRun.Verdict.HELD
+    assert run.verdict == TierRun.Verdict.PENDING
     told = gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
     assert told is not None
     assert told.long == ()
@@ -135,7 +135,7 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
     correct_tier(mid, actor=world.operator, text=f"- {LATE}\n- Mondays are busy.")
     assert mid.taint == Taint.OPERATOR
     [again] = distil(world, standin.backend, "long")
-    assert again.verdict == TierRun.Verdict.HELD
+    assert again.verdict == TierRun.Verdict.PENDING
     row = tier_of(world, "long")
     assert row is not None
     approve_tier(row, actor=world.operator, read_at=row.version)
@@ -144,13 +144,13 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
     assert told.long[0].source.approver == world.operator.label
     clear_tier(row, actor=world.operator)
     [anew] = distil(world, standin.backend, "long")
-    assert anew.verdict == TierRun.Verdict.HELD
+    assert anew.verdict == TierRun.Verdict.PENDING
 
 
 def test_clocks_say_when_and_nothing_is_made_up_for_twice(world: World, standin: StandIn) -> None:
     # R170, R174
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
-    amend_agent(world.agent, actor=world.admin, distils=True)
+    amend_agent(world.agent, actor=world.admin, is_memory_distilled=True)
     assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
     assert distil_due(world.agent.pk, actor=world.system, backend=standin.backend) == ()
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
@@ -198,7 +198,7 @@ def test_who_asks_for_what_there_is_not_is_told_so(world: World) -> None:
     # R176
     with pytest.raises(Invalid, match="There is no tier week"):
         run_tier(world.agent.pk, "week", actor=world.operator)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     with pytest.raises(IllegalTransition, match="Learning is off for this agent"):
         run_tier(world.agent.pk, "mid", actor=world.operator)
 

@@ -56,7 +56,7 @@ def test_reported_turn_stands_in_the_transcript_like_ours(world: World) -> None:
         gave("c1", "It is in Lyon."),
         answered("It is in Lyon.", usage={"input_tokens": 10, "output_tokens": 5}),
     )
-    assert (told.may_send, told.turn.outcome, told.more_waits) == (True, "replied", False)
+    assert (told.may_send, told.turn.outcome, told.has_waiting_messages) == (True, "replied", False)
     assert lines(world, out.session.conversation_id) == [
         ("customer", "Where is my parcel?"),
         ("agent", ""),
@@ -67,9 +67,9 @@ def test_reported_turn_stands_in_the_transcript_like_ours(world: World) -> None:
         [step] = ToolStep.objects.filter(turn=out.turn)
         [spend] = Spend.objects.filter(agent_id=world.agent.pk)
     assert (first.input_tokens, first.cache_read_tokens, last.input_tokens) == (100, 1000, 10)
-    assert (step.name, step.result, step.step, step.place) == ("track", "It is in Lyon.", 1, 0)
+    assert (step.name, step.result, step.step, step.position) == ("track", "It is in Lyon.", 1, 0)
     assert told.cost_micro_usd == spend.cost_micro_usd == sum(call.cost_micro_usd or 0 for call in (first, last)) > 0
-    assert turn_now(world, out).framed is None
+    assert turn_now(world, out).external_user_turn is None
 
 
 def test_next_turn_goes_on_in_the_session_with_its_history(world: World) -> None:
@@ -90,8 +90,8 @@ def test_session_opened_again_before_its_report_is_the_same_turn_with_the_same_w
     assert (again.turn.pk, again.session.pk, again.asked) == (out.turn.pk, out.session.pk, out.asked)
     assert again.request == out.request
     later = handed(world, "Hello?")
-    assert (later.turn.pk, later.asked, later.more_wait) == (out.turn.pk, out.asked, 1)
-    assert reported(world, out, answered("In Lyon.")).more_waits
+    assert (later.turn.pk, later.asked, later.waiting_message_count) == (out.turn.pk, out.asked, 1)
+    assert reported(world, out, answered("In Lyon.")).has_waiting_messages
     following = handed(world)
     assert following.turn.pk != out.turn.pk
     assert "Hello?" in str(following.asked.wire)
@@ -168,7 +168,7 @@ def test_what_a_customer_wrote_elsewhere_is_the_customers_wherever_it_is_kept(wo
     out = handed(world, words)
     use_tool(world, out, "update_memory", body=words)
     with acting(world.system):
-        assert AgentMemory.objects.get(agent=world.agent).taint == Taint.CUSTOMER_DERIVED
+        assert AgentMemory.objects.get(agent=world.agent).taint == Taint.CUSTOMER
 
 
 def test_engine_of_ours_takes_no_turn_there(world: World, standin: StandIn) -> None:

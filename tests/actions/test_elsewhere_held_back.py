@@ -79,10 +79,10 @@ def test_reply_that_people_read_first_becomes_a_draft_and_is_sent_by_them(world:
     out = handed(world, "Where is my parcel?")
     assert "reads" in str(out.asked.wire) or "colleague" in str(out.asked.wire)
     told = reported(world, out, answered("In Lyon."))
-    assert (told.may_send, told.turn.outcome, told.what_to_do[:13]) == (False, "drafted", "Send nothing.")
+    assert (told.may_send, told.turn.outcome, told.instruction[:13]) == (False, "drafted", "Send nothing.")
     with acting(world.operator):
         draft = Draft.objects.get(turn_id=out.turn.pk)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert lines(world, out.session.conversation_id)[-1] == ("agent", "In Lyon.")
 
 
@@ -157,7 +157,12 @@ def test_turn_that_nobody_reports_is_ended_by_a_worker_which_asks_a_person(world
     assert (world.tenant.pk, thread) in due_now().turns
     answer(world.tenant.pk, thread, backend=standin.backend)
     turn = turn_now(world, out)
-    assert (turn.status, turn.failure_code, turn.framed, standin.requests()) == ("failed", "not_reported", None, [])
+    assert (turn.status, turn.failure_code, turn.external_user_turn, standin.requests()) == (
+        "failed",
+        "not_reported",
+        None,
+        [],
+    )
     with acting(world.system):
         assert "fifteen minutes" in Escalation.objects.get(conversation=thread).question
     with pytest.raises(Conflicting, match="within fifteen minutes"):
@@ -230,11 +235,13 @@ def test_off_the_record_nothing_is_kept_and_what_was_handed_out_is_forgotten(wor
     forget(thread_of(world, out.session.conversation_id))
     with acting(world.system):
         kept = [
-            *Message.objects.filter(conversation=out.session.conversation_id).values_list("text", "tool_calls", "wire"),
+            *Message.objects.filter(conversation=out.session.conversation_id).values_list(
+                "text", "tool_calls", "api_message"
+            ),
             *InboundEvent.objects.filter(conversation=out.session.conversation_id).values_list("text"),
             *ModelCall.objects.filter(turn=out.turn).values_list("text", "user_turn", "assistant_message"),
             *ToolStep.objects.filter(turn=out.turn).values_list("arguments", "result"),
-            *Turn.objects.filter(pk=out.turn.pk).values_list("framed", "user_turn_segments", "failure"),
+            *Turn.objects.filter(pk=out.turn.pk).values_list("external_user_turn", "user_turn_segments", "failure"),
         ]
     assert "4711" not in str(kept)
     handed(world, "And now?", thread="third", off_the_record=True)

@@ -61,7 +61,7 @@ def test_a_suggested_reply_waits_and_what_a_person_sends_is_what_the_agent_remem
     [draft] = drafts(world)
     assert (draft.text, draft.grounding, draft.turn_id) == ("We open at nine.", "none", turn.pk)
     assert "what you write is a draft" in standin.requests()[0]["messages"][0]["content"][0]["text"]
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="We open at ten.")
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="We open at ten.")
     set_mode(world, "autonomous")
     say(world, "Thanks", standin)
     said = [message["content"] for message in standin.requests()[-1]["messages"] if message["role"] == "assistant"]

@@ -50,7 +50,7 @@ def loopback(settings: Settings) -> None:
 
 def sealed_of(world: World) -> list[str]:
     with acting(world.system):
-        return list(SealedSecret.objects.values_list("sealed", flat=True))
+        return list(SealedSecret.objects.values_list("ciphertext", flat=True))
 
 
 def every_word(world: World) -> str:
@@ -200,7 +200,7 @@ def test_who_drives_a_turn_without_other_endpoints_does_not_ask_the_installation
 def test_no_key_is_in_what_a_turn_shows_of_itself() -> None:
     assert SECRET not in repr(Reached(1, "https://models.example", SECRET))
     sealed = seal(SECRET, 1)
-    assert sealed not in repr(Terms(1, {"id": 1, "base_url": "x", "sealed": sealed}))
+    assert sealed not in repr(Terms(1, {"id": 1, "base_url": "x", "ciphertext": sealed}))
 
 
 @pytest.mark.usefixtures("loopback")
@@ -208,10 +208,10 @@ def test_a_try_says_what_came_back(world: World, standin: StandIn) -> None:
     endpoint = make_endpoint(world, standin.url, SECRET)
     standin.play(reply("Yes."), fault("overloaded"))
     tried = try_endpoint(endpoint.pk, actor=world.admin, model="house-1")
-    assert tried.answers
-    assert "house-1 answered in" in tried.sentence
+    assert tried.is_ok
+    assert "house-1 answered in" in tried.detail
     refused = try_endpoint(endpoint.pk, actor=world.admin)
-    assert (refused.answers, refused.code) == (False, "overloaded")
+    assert (refused.is_ok, refused.code) == (False, "overloaded")
     nowhere = make_endpoint(world, "http://127.0.0.1:9")
     assert try_endpoint(nowhere.pk, actor=world.admin).code == "connection_lost"
 

@@ -39,10 +39,10 @@ pytestmark = pytest.mark.django_db
 LEAD = "Drafts of yours that an operator corrected"
 COPIED = "INSERT INTO learning_example SELECT (jsonb_populate_record(row, '{\"id\": 987654321}')).* FROM learning_example AS row"
 MORE = """
-INSERT INTO learning_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked, keywords, status,
+INSERT INTO learning_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked_counts, keywords, status,
                              approved_by, approved_at, version, taint, created_at, updated_at)
-SELECT row.tenant_id, row.agent_id, lesson.id, row.situation, row.draft, row.correction, row.masked, row.keywords, 'approved',
-       row.approved_by, row.approved_at, 1, row.taint, now(), now()
+SELECT row.tenant_id, row.agent_id, lesson.id, row.situation, row.draft, row.correction, row.masked_counts, row.keywords,
+       'approved', row.approved_by, row.approved_at, 1, row.taint, now(), now()
   FROM learning_example AS row JOIN learning_lesson AS lesson ON lesson.tenant_id = row.tenant_id
  WHERE row.id = %s AND lesson.id <> %s ORDER BY lesson.id LIMIT %s
 """
@@ -75,10 +75,10 @@ def test_a_lesson_of_an_edited_draft_is_kept_with_one_signed_record(world: World
     example = keep_as_example(lesson, actor=world.operator, words={})
     assert (example.situation, example.draft, example.correction) == (ASKED, DRAFTED, SENT)
     assert example.approved_by == world.operator.label
-    assert example.taint == Taint.CUSTOMER_DERIVED
+    assert example.taint == Taint.CUSTOMER
     with acting(world.operator):
         [record] = ChangeRecord.objects.filter(subject_type="learning.example", subject_id=example.pk)
-    assert (record.act, record.evidence) == ("example.keep", {"lesson_id": lesson.pk})
+    assert (record.act, record.evidence) == ("example.add", {"lesson_id": lesson.pk})
     with pytest.raises(Conflicting, match="is an example already"):
         keep_as_example(lesson, actor=world.operator, words={})
 
@@ -91,7 +91,7 @@ def test_what_a_person_writes_is_masked_by_what_the_conversation_tells(world: Wo
     words = {"correction": "Dear Zelda, ORD-77123X comes tomorrow. Call +44 20 7946 0958."}
     example = keep_as_example(lesson, actor=world.operator, words=words)
     assert example.correction == "Dear [name], [id] comes tomorrow. Call [phone]."
-    assert example.masked == {"id": 1, "name": 1, "phone": 1}
+    assert example.masked_counts == {"id": 1, "name": 1, "phone": 1}
 
 
 def test_only_a_corrected_draft_is_an_example(world: World) -> None:
@@ -209,6 +209,6 @@ def test_a_bank_costs_a_turn_no_statement(world: World, standin: StandIn) -> Non
 def test_without_learning_no_example_is_shown(world: World, standin: StandIn) -> None:
     make_example(world)
     is_shown_examples(world)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     say(world, "Hello", standin, customer="http:other")
     assert LEAD not in str(standin.requests()[-1])

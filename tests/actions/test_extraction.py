@@ -66,8 +66,8 @@ def test_a_good_conversation_gives_one_draft_that_waits_for_a_person(world: Worl
     conversation = resolved(world)
     verdict = look(world, conversation, standin)
     [skill] = drafts(world)
-    assert (verdict.verdict, verdict.skill_id, verdict.stand_in) == (Verdict.DRAFTED, skill.pk, True)
-    assert (skill.drafted_by, skill.taint) == ("system", "customer-derived")
+    assert (verdict.verdict, verdict.skill_id, verdict.is_stand_in) == (Verdict.DRAFTED, skill.pk, True)
+    assert (skill.drafted_by, skill.taint) == ("system", "customer")
     assert verdict.input_tokens > 0
     for section in ("When to Use", "Procedure", "Pitfalls", "Verification"):
         assert f"## {section}" in skill.body
@@ -116,7 +116,7 @@ def test_what_the_agent_recalled_is_not_learned_a_second_time(world: World, stan
                 Line("customer", "!"),
             ],
             Conversation.Outcome.UNSOLVED,
-            Verdict.NEGATIVE,
+            Verdict.UNSOLVED,
         ),
     ],
 )
@@ -133,8 +133,8 @@ def test_what_can_teach_nothing_costs_no_call_and_is_still_counted(
 
 def test_an_agent_with_learning_off_learns_nothing(world: World, standin: StandIn) -> None:
     # R001
-    amend_agent(world.agent, actor=world.admin, learns=False)
-    assert look(world, resolved(world), standin).verdict == Verdict.SWITCHED_OFF
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
+    assert look(world, resolved(world), standin).verdict == Verdict.LEARNING_OFF
     assert standin.requests() == []
 
 
@@ -181,7 +181,7 @@ def test_what_identifies_the_customer_is_taken_out_of_the_draft(world: World, st
     [skill] = drafts(world)
     assert skill.description == "For [id]"
     assert "[e-mail] or [phone]" in skill.body
-    assert skill.taint == "imported"
+    assert skill.taint == "import"
 
 
 def test_a_day_that_is_certain_is_written_by_its_date_and_the_reviewer_is_told(world: World, standin: StandIn) -> None:

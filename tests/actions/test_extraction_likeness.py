@@ -58,7 +58,7 @@ def test_a_third_like_conversation_is_one_more_reason_for_the_draft_of_the_first
     assert [each.verdict for each in found] == [Verdict.DRAFTED, Verdict.SUPPORTS, Verdict.SUPPORTS]
     assert {each.skill_id for each in found} == {skill.pk}
     assert found[-1].reason.startswith("Adds to the draft cancel-order. Both call `cancel_order`")
-    assert found[-1].tools == ["cancel_order", "get_order"]
+    assert found[-1].tool_names == ["cancel_order", "get_order"]
     standin.play(told("change-order", "Change an order", "get_order", "change_order"))
     assert look(world, worked(world, "other", "get_order", "change_order"), standin).verdict == Verdict.DRAFTED
 

@@ -91,8 +91,8 @@ def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settin
     device, other = with_device(mia), make_user("mio@example.org")
     theirs = with_device(other)
     kept = SecondFactor.objects.get(user=mia)
-    assert device.secret not in kept.sealed
-    SecondFactor.objects.filter(user=other).update(sealed=kept.sealed)
+    assert device.secret not in kept.ciphertext
+    SecondFactor.objects.filter(user=other).update(ciphertext=kept.ciphertext)
     with pytest.raises(Invalid, match="None of SEALING_KEYS opens"):
         accept(other, device.code(), address=HERE)
     for code in device.recovery:

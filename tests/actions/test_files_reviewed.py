@@ -69,13 +69,13 @@ def test_a_text_is_scanned_like_a_body_whoever_attached_it(by_agent: bool, world
 def test_a_text_that_names_a_tool_that_pays_takes_two_reviewers_as_a_body_does(world: World) -> None:
     skill = make_skill(world)
     upload_file(skill, actor=world.bot, name="steps.md", content=b"Call refund_order.")
-    assert waiting(world).tier == "high"
+    assert waiting(world).risk == "high"
     assert Touch.PAYING_TOOL in sheet(world).touches
     approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     assert skill.status == Skill.Status.DRAFT
     assert say_yes(waiting(world), world.admin).applied
     revision = propose_revision(skill, actor=world.bot, values={"body": "Read steps.md."})
-    assert revision.tier == "high"
+    assert revision.risk == "high"
     assert [file.name for file in sheet(world).files] == ["steps.md"]
 
 
@@ -83,10 +83,10 @@ def test_a_file_that_came_after_a_revision_was_proposed_counts_when_it_is_decide
     skill = make_skill(world, "approved")
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Read steps.md."})
     upload_file(skill, actor=world.operator, name="steps.md", content=b"Call refund_order.")
-    assert proposal.tier == "low"
+    assert proposal.risk == "low"
     rebase(proposal, actor=world.operator)
     assert not say_yes(proposal, world.operator).applied
-    assert proposal.tier == "high"
+    assert proposal.risk == "high"
 
 
 @pytest.mark.parametrize(

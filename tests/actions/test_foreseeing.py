@@ -78,7 +78,7 @@ def asked(world: World, kind: Kind, row: Governed, **content: object) -> None:
 
 
 def lines(*texts: str) -> Share:
-    return Share("", Taint.CUSTOMER_DERIVED, lines=tuple(HeldLine(text, Whose.CUSTOMER) for text in texts))
+    return Share("", Taint.CUSTOMER, lines=tuple(HeldLine(text, Whose.CUSTOMER) for text in texts))
 
 
 def whole(text: str) -> Share:
@@ -96,8 +96,8 @@ ASKED: Mapping[Kind, Callable[[World], object]] = {
     ),
     Kind.MEMORY_LINES: lambda world: held_back(world, make_memory(world), lines("They like tea.")),
     Kind.MEMORY_BODY: lambda world: held_back(world, make_memory(world), whole("They like tea.")),
-    Kind.BLOCK_LINES: lambda world: held_back(world, make_block(world, pinned=True), lines("Open on Mondays.")),
-    Kind.BLOCK_BODY: lambda world: held_back(world, make_block(world, pinned=True), whole("Open on Mondays.")),
+    Kind.BLOCK_LINES: lambda world: held_back(world, make_block(world, is_pinned=True), lines("Open on Mondays.")),
+    Kind.BLOCK_BODY: lambda world: held_back(world, make_block(world, is_pinned=True), whole("Open on Mondays.")),
     Kind.PROFILE_CHANGE: lambda world: propose_profile(
         make_profile(world, CUSTOMER), {"notes": "Has a dog."}, actor=world.bot, evidence=None
     ),
@@ -142,7 +142,7 @@ def test_what_is_foreseen_is_what_a_yes_then_does(world: World, kind: Kind) -> N
 
 
 def test_a_text_that_no_prompt_carries_changes_no_byte(world: World) -> None:
-    block = make_block(world, pinned=False)
+    block = make_block(world, is_pinned=False)
     held_back(world, block, whole("Open on Mondays."))
     revised = make_skill(world, "approved")
     propose_revision(revised, actor=world.bot, values={"body": "## Procedure\n1. Ask twice."})
@@ -192,7 +192,7 @@ def test_the_bare_agent_carries_nothing_and_a_model_without_a_price_costs_nobody
     amend_agent(world.agent, actor=world.admin, model="somebody-elses")
     unpriced = foreseen(would, actor=world.operator, now=timezone.now())
     assert unpriced.cost is None
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     bare = foreseen(would, actor=world.operator, now=timezone.now())
     assert (bare.prompt, bare.cost, bare.short_of) == (None, None, 0)
 

@@ -95,7 +95,7 @@ def test_on_the_record_nothing_is_forgotten_and_nothing_but_words_ever_goes(worl
         forget_conversation(kept, actor=world.system)
     private = make_conversation(world, off_the_record=True)
     for change, conversation in (
-        ("text = '', tool_calls = '[]', wire = NULL", kept),
+        ("text = '', tool_calls = '[]', api_message = NULL", kept),
         ("text = 'other'", private),
         ("position = 99", private),
     ):

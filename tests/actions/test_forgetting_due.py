@@ -247,6 +247,6 @@ def test_a_reply_that_cannot_be_told_is_forgotten_in_the_end_and_then_given_up(
         assert take_delivery(*delivery) is None
         with acting(world.operator):
             [row] = Delivery.objects.all()
-            assert (row.status, row.failure) == ("dead", "forgotten")
-            assert not WebhookHealth.objects.filter(failures__gt=0).exists()
+            assert (row.status, row.failure_code) == ("dead", "content_gone")
+            assert not WebhookHealth.objects.filter(consecutive_failures__gt=0).exists()
         replay_deliveries(webhook.pk, actor=world.operator)

@@ -31,7 +31,7 @@ from tests.talking import as_assistant, make_talk
 from tests.wholeness import whole_or
 
 __all__ = ["committing"]
-KINDS = ("message", "skill", "line", "block", "proposal", "profile_line")
+KINDS = ("message", "skill", "memory_line", "memory_block", "proposal", "profile_line")
 ROWS = whole_or(20_000, whole=100_000)
 # A history of the tenant's only message: each has words of its own, and one in four a common one.
 COPY = """
@@ -71,8 +71,8 @@ SEARCHED = {
 INDEXES = {
     "message": "message_full_text",
     "skill": "skill_full_text",
-    "line": "memory_line_full_text",
-    "block": "memory_block_full_text",
+    "memory_line": "memory_line_full_text",
+    "memory_block": "memory_block_full_text",
     "proposal": "proposal_full_text",
     "profile_line": "profile_line_full_text",
 }
@@ -100,7 +100,12 @@ def test_every_kind_is_found_by_its_words_in_ones_own_tenant_alone(world: World)
     make_block(world, "Zephyrine Lamps")
     make_conversation(world)
     found = asked(world.operator, "zephyrine")
-    assert {kind: len(each.ids) for kind, each in found.items()} == {"skill": 1, "line": 1, "block": 1, "proposal": 1}
+    assert {kind: len(each.ids) for kind, each in found.items()} == {
+        "skill": 1,
+        "memory_line": 1,
+        "memory_block": 1,
+        "proposal": 1,
+    }
     assert counted(world, "parcel broken") == {"message": 1}
     assert asked(other.operator, "zephyrine") == asked(other.operator, "parcel") == {}
     # The tenant is a word of its rows, and nobody can type it.
@@ -163,7 +168,7 @@ def test_what_is_noted_of_a_customer_is_found_in_ones_own_tenant_while_it_stands
     assert counted(world, "zephyrine") == {}
     assert counted(world, "letters") == {"profile_line": 1}
     with acting(world.system), connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM memory_profileline WHERE text LIKE '%zephyrine%' AND status = 'standing'")
+        cursor.execute("SELECT count(*) FROM memory_profileline WHERE text LIKE '%zephyrine%' AND status = 'active'")
         assert cursor.fetchone() == (0,)
 
 

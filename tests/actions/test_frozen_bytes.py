@@ -69,7 +69,7 @@ def test_every_byte_of_the_frozen_prompt_and_of_the_user_turn_has_an_owner(world
     [said] = [segment for segment in asked.segments if segment.text == "Where is my parcel?"]
     assert said.source is not None
     assert (said.source.record_type, said.source.author) == ("conversations.inboundevent", CUSTOMER)
-    assert said.source.taint == "customer-derived"
+    assert said.source.taint == "customer"
 
 
 def test_tools_are_frozen_with_the_session_and_writers_are_not_offered_off_the_record(

@@ -224,6 +224,6 @@ def test_a_limited_member_restores_where_the_act_remains_to_them(world: World) -
     amend_memory(memory, actor=world.operator, body="Lunch is over.")
     limit = make_limit(world, Act.MEMORY_AMEND, [make_neighbour(world).pk])
     target = MomentTarget(moment, world.agent)
-    assert "memory.amend" in plan(target, actor=operator(world)).lacking
+    assert "memory.amend" in plan(target, actor=operator(world)).missing_permissions
     limit_member(limit, actor=world.admin, agents=[world.agent.pk])
-    assert plan(target, actor=operator(world)).lacking == ()
+    assert plan(target, actor=operator(world)).missing_permissions == ()

@@ -71,7 +71,7 @@ def test_three_drafts_changed_in_the_same_way_are_one_cluster_and_two_are_none(w
     edit(world)
     (cluster,) = habits_of(world)
     assert (cluster.sentence, cluster.support, cluster.status) == ("A person added the order number", 3, "open")
-    assert cluster.added == "Your order number is [number]."
+    assert cluster.added_text == "Your order number is [number]."
     assert acts_on(world, cluster) == ["edit_cluster.find"]
     assert cluster.first_seen_at < cluster.last_seen_at
 
@@ -145,13 +145,13 @@ def test_words_hidden_in_messages_and_drafts_reach_no_proposal(world: World) -> 
     assert "voucher" not in said
     assert "Ignore" not in said
     # Whoever reads the cluster is told whose words these may be.
-    assert {cluster.taint for cluster in clusters} == {"customer-derived"}
+    assert {cluster.taint for cluster in clusters} == {"customer"}
 
 
 def test_what_identifies_a_customer_is_masked_before_it_is_kept(world: World) -> None:
     sent = f"{DRAFTED} We wrote to ada@example.org about it."
     (cluster,) = [make_habit(world, sent=sent)]
-    assert cluster.added == "We wrote to [e-mail] about it."
+    assert cluster.added_text == "We wrote to [e-mail] about it."
     assert "ada" not in cluster.key
 
 

@@ -31,7 +31,7 @@ def world(db: None) -> World:
 
 def edited(world: World, *read: Skill, sent: str = NUMBERED) -> None:
     draft = make_waiting_draft(world, make_event(world, ASKED).conversation, DRAFTED, read)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text=sent)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
 
 
 def cluster_of(world: World, *reads: tuple[Skill, ...]) -> EditCluster:

@@ -53,4 +53,4 @@ def test_a_proposal_and_a_draft_in_the_customers_words_are_the_customers(standin
     with acting(world.operator):
         patch = Proposal.objects.visible_to(world.operator).get(kind=Proposal.Kind.PERSONA_PATCH)
         skill = Skill.objects.visible_to(world.operator).get()
-    assert (patch.taint, skill.taint) == ("customer-derived", "customer-derived")
+    assert (patch.taint, skill.taint) == ("customer", "customer")

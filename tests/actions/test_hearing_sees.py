@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 OTHER: Final = "http:other"
 TRACKED: Final = "In Leipzig since noon."
-FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
+FOREIGN: Final = (Taint.TOOL, Taint.CUSTOMER, Taint.IMPORT)
 
 WAYS: Final[dict[str, Callable[[World], Actor]]] = {
     "outside a turn": lambda world: world.bot,
@@ -97,7 +97,7 @@ def scene() -> Scene:
         finish_note(make_note_of_customer(each, "Done."), actor=each.operator)
         make_block(each, "Facts")
         told = {"body": "They said so."}
-        write_block(make_block(each, "Heard"), actor=each.operator, values=told, words_of=Taint.CUSTOMER_DERIVED)
+        write_block(make_block(each, "Heard"), actor=each.operator, values=told, words_of=Taint.CUSTOMER)
     tell_assistant(make_talk(make_assistant(world)), "To another agent.", world.operator)
     create_memory(world.agent.pk, actor=world.bot, body="They said it.", heard=Heard(is_whole=False))
     tracked = Line("agent", "", (ToolCall("call-9", "track_parcel", {}, TRACKED),))

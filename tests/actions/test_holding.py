@@ -52,7 +52,7 @@ def test_a_line_in_a_customers_words_waits_and_the_rest_is_saved(world: World) -
     amend_memory(memory, actor=world.bot, body=body, heard=HEARD, evidence={"conversation_id": 7})
     assert memory.body == "Refunds need a photo.\nThe warehouse is closed in August."
     proposal = waiting(world)
-    assert (proposal.kind, proposal.taint) == (Proposal.Kind.MEMORY_LINES, "customer-derived")
+    assert (proposal.kind, proposal.taint) == (Proposal.Kind.MEMORY_LINES, "customer")
     assert proposal.content == {"lines": [LINE]}
     assert "1 line waits for a person" in told(memory, body, world.bot)
     assert LINE in told(memory, body, world.bot)
@@ -113,10 +113,10 @@ def test_a_line_that_a_person_approved_stays_until_a_person_lets_it_go(world: Wo
     memory = create_memory(world.agent.pk, actor=world.operator, body="Rule one.\nRule two.\nRule three.")
     amend_memory(memory, actor=world.bot, body="Rule one.\nRule 2.\nRule three.", heard=NOTHING_HEARD)
     assert memory.body == "Rule one.\nRule two.\nRule 2.\nRule three."
-    assert waiting(world).content == {"drops": ["Rule two."]}
+    assert waiting(world).content == {"removed_lines": ["Rule two."]}
     amend_memory(memory, actor=world.bot, body="Rule 2.", heard=NOTHING_HEARD)
     assert "Rule one." in memory.body, "what a person approved stays approved when the agent wrote beside it"
-    say_yes(world, waiting(world), {"drops": ["Rule two."]})
+    say_yes(world, waiting(world), {"removed_lines": ["Rule two."]})
     read_again(world, memory)
     assert memory.body.splitlines() == ["Rule one.", "Rule 2.", "Rule three."]
 
@@ -187,9 +187,9 @@ def test_where_nothing_is_reviewed_the_taint_says_whose_words_stand_there() -> N
     memory = make_memory(world, "Refunds need a photo.")
     assert memory.taint == "agent"
     amend_memory(memory, actor=world.bot, body=f"Refunds need a photo.\n{LINE}", heard=HEARD)
-    assert (memory.body.splitlines()[1], memory.taint) == (LINE, "customer-derived")
+    assert (memory.body.splitlines()[1], memory.taint) == (LINE, "customer")
     amend_memory(memory, actor=world.bot, body=f"Refunds need a photo.\n{LINE}\nMore.", heard=NOTHING_HEARD)
-    assert memory.taint == "customer-derived", "taints join upwards"
+    assert memory.taint == "customer", "taints join upwards"
     with acting(world.operator):
         assert not Proposal.objects.visible_to(world.operator).open().exists()
 

@@ -43,7 +43,7 @@ class Scripted:
 def said(text: str, stop: StopReason, *uses: ToolUse) -> Reply:
     blocks: list[JsonObject] = [{"type": "text", "text": text}] if text else []
     blocks += [{"type": "tool_use", "id": use.tool_use_id, "name": use.name, "input": use.arguments} for use in uses]
-    return Reply("msg", "model", stop, tuple(blocks), text, uses, Usage(1, 1), stand_in=True)
+    return Reply("msg", "model", stop, tuple(blocks), text, uses, Usage(1, 1), is_stand_in=True)
 
 
 def test_a_tool_call_cut_off_in_the_middle_leaves_a_conversation_that_goes_on(world: World, standin: StandIn) -> None:

@@ -29,7 +29,7 @@ def test_what_was_learned_and_what_is_read_by_tool_stand_outside_the_system_prom
     world = make_world()
     make_persona(world)
     make_version(world, "active", "- Say Ahoy.")
-    make_block(world, body="The shop in Bremen closes at six.", pinned=False)
+    make_block(world, body="The shop in Bremen closes at six.", is_pinned=False)
     make_edited_draft(world)
     say(world, "Hello", standin)
     [body] = standin.requests()
@@ -101,7 +101,7 @@ def test_what_a_replay_of_a_turn_needs_is_kept(standin: StandIn) -> None:
         assert kept.session.prefix_sha256 == frozen.assembled.sha256
         assert frozen.assembled.text == prompt(first) == prompt(second)
         kept_messages = Message.objects.filter(conversation=kept.conversation_id).order_by("position")
-        rows = list(kept_messages.values_list("wire", "tool_calls"))
+        rows = list(kept_messages.values_list("api_message", "tool_calls"))
         steps = list(kept.tool_steps.values_list("name", "state", "result"))
         retrieval = retrieval_of(kept)
         outcome = Conversation.objects.get(pk=kept.conversation_id).outcome

@@ -78,7 +78,7 @@ def test_a_conversation_keeps_the_version_it_began_with(world: World, standin: S
 def test_without_learning_there_is_neither_a_pin_nor_a_word(world: World, standin: StandIn) -> None:
     # R147
     make_version(world, "active", "- Say Ahoy.")
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     turn = say(world, "Hello", standin)
     assert "Ahoy" not in str(standin.requests()[-1])
     assert told(world, turn) == Retrieval(None, 0, ())

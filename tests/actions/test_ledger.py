@@ -54,10 +54,10 @@ def test_every_call_is_billed_what_it_was_expected_to_be(world: World, standin: 
             "written_5m": call.cache_write_5m_tokens,
             "uncached": call.input_tokens,
         }
-        assert call.ledger["expected"] == {name: tokens for name, tokens in billed_as.items() if tokens}
+        assert call.cache_ledger["expected"] == {name: tokens for name, tokens in billed_as.items() if tokens}
         assert call.expected_read_tokens == call.cache_read_tokens
         assert not call.has_unexpected_miss
-        by_slot = charges_of(call.ledger["slots"])
+        by_slot = charges_of(call.cache_ledger["slots"])
         assert {Slot.PERSONA, Slot.MEMORY, Slot.PROFILE} < {charge.slot for charge in by_slot}
         written = call.cache_write_1h_tokens + call.cache_write_5m_tokens
         assert [sum(getattr(charge, kind) for charge in by_slot) for kind in ("read", "written", "uncached")] == [
@@ -71,7 +71,7 @@ def test_every_call_is_billed_what_it_was_expected_to_be(world: World, standin: 
 def missed(world: World, turn: Turn) -> tuple[dict[str, object], bool]:
     """What the first call of a turn says about tokens that were not read, and whether that was unexpected."""
     call = calls(world, turn)[0]
-    miss: dict[str, object] = call.ledger["miss"]
+    miss: dict[str, object] = call.cache_ledger["miss"]
     return miss, call.has_unexpected_miss
 
 
@@ -81,12 +81,12 @@ def test_what_the_provider_forgot_is_an_unexpected_miss(world: World, standin: S
     standin.advance(2 * 3600)
     miss, unexpected = missed(world, say(world, "And again", standin))
     assert unexpected
-    assert miss["cause"] == "not_held"
-    assert "the provider did not have them" in str(miss["sentence"])
+    assert miss["cause"] == "not_cached"
+    assert "the provider did not have them" in str(miss["detail"])
     say(world, "Hello", standin, thread="other")
     standin.advance(2 * 3600)
     late = calls(world, say(world, "Hello", standin, thread="another"))[0]
-    assert late.ledger["miss"]["cause"] == "not_held"
+    assert late.cache_ledger["miss"]["cause"] == "not_cached"
     assert late.has_unexpected_miss
 
 
@@ -131,7 +131,7 @@ def test_a_history_that_was_cut_is_a_declared_cause(world: World, standin: Stand
                 conversation_id=turn.conversation_id,
                 position=1000 + place,
                 sender=Message.Sender.AGENT,
-                wire=wire,
+                api_message=wire,
             )
             for place, wire in enumerate(wires)
         )
@@ -146,5 +146,5 @@ def test_a_prefix_too_short_for_the_model_is_said(standin: StandIn) -> None:
     amend_agent(world.agent, actor=world.admin, model="claude-haiku-4-5")
     [call] = calls(world, say(world, "Hello", standin))
     assert call.cache_write_1h_tokens + call.cache_write_5m_tokens == 0
-    short = call.ledger["too_short"][-1]
+    short = call.cache_ledger["shortfalls"][-1]
     assert short["prefix_tokens"] + short["missing_tokens"] == 4096

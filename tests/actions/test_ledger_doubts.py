@@ -77,7 +77,7 @@ def test_a_provider_that_counts_otherwise_is_not_accused(standin: StandIn) -> No
     noted = calls(world)
     assert [call.cache_read_tokens > 0 for call in noted] == [False, True, True, True]
     for call in noted:
-        assert not call.has_unexpected_miss, call.ledger["miss"]
+        assert not call.has_unexpected_miss, call.cache_ledger["miss"]
         assert abs(call.expected_read_tokens or 0) == pytest.approx(call.cache_read_tokens, rel=0.02)
 
 
@@ -105,7 +105,7 @@ def test_a_turn_that_was_given_up_is_a_declared_cause_for_the_next(standin: Stan
     assert take(world, tell(world, "Where is my parcel?"), standin.backend).status == Turn.Status.FAILED
     say(world, "And now?", standin)
     last = calls(world)[-1]
-    assert (last.ledger["miss"]["cause"], last.has_unexpected_miss) == ("turn_repeated", False)
+    assert (last.cache_ledger["miss"]["cause"], last.has_unexpected_miss) == ("turn_repeated", False)
 
 
 def test_a_session_before_that_cannot_be_read_back_costs_no_answer(
@@ -124,7 +124,7 @@ def test_a_session_before_that_cannot_be_read_back_costs_no_answer(
         break_in(postgres, committing, sql.SQL(statement))
     turn = say(world, "And again", standin)
     [call] = calls(world, turn)
-    assert call.ledger["miss"]["cause"] == "unexplained"
+    assert call.cache_ledger["miss"]["cause"] == "unexplained"
     assert call.cost_micro_usd is None
     assert call.output_tokens > 0
 
@@ -136,11 +136,11 @@ def test_books_that_cannot_be_read_make_a_cold_plan_and_no_failure(
     say(world, "Hello", standin)
     for statement in (
         "ALTER TABLE runtime_modelcall DISABLE TRIGGER USER",
-        "UPDATE runtime_modelcall SET ledger = '{}'",
+        "UPDATE runtime_modelcall SET cache_ledger = '{}'",
     ):
         break_in(postgres, committing, sql.SQL(statement))
     turn = say(world, "And again", standin)
-    assert calls(world, turn)[0].ledger["expected"].get("read", 0) == 0
+    assert calls(world, turn)[0].cache_ledger["expected"].get("read", 0) == 0
 
 
 @pytest.mark.parametrize("table", ["personas_identitycard", "tenants_invokableagent", "governance_changetext"])

@@ -53,13 +53,13 @@ class Refusing:
 
 def learned(world: World) -> list[tuple[str, str, str, str]]:
     capture(world.agent.pk, actor=world.system)
-    return [(row.source, row.situation, row.went_wrong, row.instead) for row in lessons_of(world)]
+    return [(row.source, row.situation, row.problem, row.correction) for row in lessons_of(world)]
 
 
 def test_an_edited_draft_is_a_lesson_and_the_second_of_a_kind_supports_it(world: World) -> None:
     # R138, R151, R155
     lesson = make_lesson(world)
-    assert (lesson.situation, lesson.went_wrong, lesson.instead) == (ASKED, DRAFTED, SENT)
+    assert (lesson.situation, lesson.problem, lesson.correction) == (ASKED, DRAFTED, SENT)
     assert (lesson.support_count, lesson.confidence, lesson.is_promotable) == (1, 0.3, False)
     again = make_lesson(world)
     assert (again.pk, again.support_count, again.is_promotable) == (lesson.pk, 2, True)
@@ -76,7 +76,7 @@ def test_what_was_looked_at_once_counts_once_however_often_the_sweep_comes(world
 
 def test_a_lesson_is_captured_even_where_learning_is_off(world: World) -> None:
     # R152
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     make_edited_draft(world)
     assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
     attempt_capture(world.tenant.pk, world.agent.pk)
@@ -106,7 +106,7 @@ def test_a_turn_that_gave_no_answer_is_a_lesson_if_the_agent_failed(world: World
     turn = take(world, tell(world, "Tell me a secret."), standin.backend)
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "refusal")
     [(source, situation, wrong, instead)] = learned(world)
-    assert (source, situation, instead) == ("dead_turn", "Tell me a secret.", "")
+    assert (source, situation, instead) == ("failed_turn", "Tell me a secret.", "")
     assert wrong == "The agent gave no answer. The model stopped: refusal."
 
 
@@ -115,7 +115,7 @@ def test_a_turn_that_the_model_or_a_worker_failed_teaches_nothing(world: World) 
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "bad_request")
     assert learned(world) == []
     [case] = cases_of(world)
-    assert (case.lesson_id, case.source, case.source_id) == (None, LessonSource.DEAD_TURN, turn.pk)
+    assert (case.lesson_id, case.source, case.source_id) == (None, LessonSource.FAILED_TURN, turn.pk)
     assert "not the agent" in case.no_lesson_reason
 
 
@@ -161,7 +161,7 @@ def test_nothing_is_captured_off_the_record(world: World) -> None:
     # R178
     event = make_event(world, off_the_record=True)
     draft = make_waiting_draft(world, event.conversation)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text=SENT)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=SENT)
     assert due_work("lesson_captures") == []
     assert learned(world) == []
     assert cases_of(world) == []
@@ -231,7 +231,7 @@ def test_no_agent_sees_a_lesson_and_nobody_rewrites_one(world: World) -> None:
         assert attempt(world.bot, f"SELECT 1 FROM {table}").sqlstate == NO_RIGHT  # noqa: S608  # names above
         assert attempt(world.operator, f"SELECT 1 FROM {table}").rows == 1  # noqa: S608
     for statement in (
-        "UPDATE learning_lesson SET instead = 'Obey.'",
+        "UPDATE learning_lesson SET correction = 'Obey.'",
         "UPDATE learning_lessoncase SET no_lesson_reason = 'x'",
         "DELETE FROM learning_lesson",
     ):

@@ -76,7 +76,7 @@ def test_dating_a_line_is_one_change_that_vouches_for_nothing_and_can_be_taken_b
         assert (line.valid_until, line.review_after) == (tomorrow.valid_until, tomorrow.review_after)
         assert (line.taint, line.last_version) == ("agent", 2)
         records = ChangeRecord.objects.filter(subject_type="memory.agentmemory").order_by("id")
-        assert list(records.values_list("act", flat=True)) == ["memory.amend", "memory.date"]
+        assert list(records.values_list("act", flat=True)) == ["memory.amend", "memory.set_line_dates"]
     assert SALE in told(world)
     date_memory(memory, actor=world.operator, line=SALE, dates=LineDates())
     assert memory.line_dates == {}

@@ -43,15 +43,15 @@ def test_each_line_says_who_wrote_it_in_which_change_and_where_from(world: World
         evidence={"conversation_id": 7},
     )
     assert lines(world) == [
-        ("Lunch is at noon.", "agent", "standing"),
+        ("Lunch is at noon.", "agent", "active"),
         ("Parking is free.", "agent", "superseded"),
-        ("Open from nine.", "agent", "standing"),
+        ("Open from nine.", "agent", "active"),
     ]
     with acting(world.operator):
         first, second, third = MemoryLine.objects.order_by("id")
-        assert (first.first_version, first.last_version, first.source_conversation) == (1, 1, None)
+        assert (first.first_version, first.last_version, first.source_conversation_id) == (1, 1, None)
         assert (second.first_version, second.last_version, second.superseded_by) == (1, 2, third)
-        assert (third.first_version, third.author, third.source_conversation) == (2, "agent", 7)
+        assert (third.first_version, third.author, third.source_conversation_id) == (2, "agent", 7)
         assert second.ended_at is not None
         assert (third.where, str(third)) == ("Memory", "Open from nine.")
         records = ChangeRecord.objects.filter(subject_type="memory.agentmemory", subject_id=memory.pk)
@@ -70,9 +70,9 @@ def test_lines_that_only_go_are_taken_out_and_come_back_as_new_ones(world: World
     write_block(block, actor=world.operator, values={"body": "Open from nine."})
     write_block(block, actor=world.operator, values={"body": "No Sundays.\nOpen from nine."})
     assert lines(world, block=block) == [
-        ("Open from nine.", "operator", "standing"),
+        ("Open from nine.", "operator", "active"),
         ("No Sundays.", "operator", "removed"),
-        ("No Sundays.", "operator", "standing"),
+        ("No Sundays.", "operator", "active"),
     ]
 
 
@@ -84,9 +84,9 @@ def test_a_customers_line_stays_the_customers_wherever_and_whenever_it_is_put(wo
     amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.")
     assert memory.taint == Taint.AGENT
     amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body=f"We ship to the EU only.\n{SAID}")
-    assert block.taint == Taint.CUSTOMER_DERIVED
-    assert lines(world, text=SAID) == [(SAID, "customer-derived", "removed"), (SAID, "customer-derived", "standing")]
-    assert lines(world, block=block)[0] == ("We ship to the EU only.", "operator", "standing")
+    assert block.taint == Taint.CUSTOMER
+    assert lines(world, text=SAID) == [(SAID, "customer", "removed"), (SAID, "customer", "active")]
+    assert lines(world, block=block)[0] == ("We ship to the EU only.", "operator", "active")
 
 
 def test_where_tainted_lines_wait_a_line_that_was_a_customers_waits_too() -> None:
@@ -103,11 +103,11 @@ def test_where_tainted_lines_wait_a_line_that_was_a_customers_waits_too() -> Non
     assert block.body == "We ship to the EU only."
     with acting(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get()
-    assert (waiting.content, waiting.taint) == ({"lines": [SAID]}, "customer-derived")
+    assert (waiting.content, waiting.taint) == ({"lines": [SAID]}, "customer")
     say_yes(waiting, world.operator)
     with acting(world.operator):
         assert SAID in MemoryBlock.objects.visible_to(world.operator).get().body
-    assert lines(world, block=block)[-1] == (SAID, "operator", "standing")
+    assert lines(world, block=block)[-1] == (SAID, "operator", "active")
 
 
 def test_whoever_approves_a_text_answers_for_its_lines(world: World) -> None:
@@ -117,7 +117,7 @@ def test_whoever_approves_a_text_answers_for_its_lines(world: World) -> None:
     amend_block(block, actor=world.bot, heard=HEARD, body=SAID)
     approve_block(block, actor=world.operator, read_at=block.version)
     with acting(world.operator):
-        standing = MemoryLine.objects.filter(status="standing").order_by("id")
+        standing = MemoryLine.objects.filter(status="active").order_by("id")
         assert {(line.taint, line.author) for line in standing} == {("operator", world.operator.label)}
         assert {line.last_version for line in standing} == {memory.version, block.version}
 
@@ -125,10 +125,8 @@ def test_whoever_approves_a_text_answers_for_its_lines(world: World) -> None:
 def test_words_that_a_person_brings_back_stay_whose_they_were(world: World) -> None:
     memory = make_memory(world, "Lunch is at noon.")
     approve_memory(memory, actor=world.operator, read_at=memory.version)
-    amend_memory(
-        memory, actor=world.operator, body="Lunch is at noon.\nOpen from nine.", words_of=Taint.CUSTOMER_DERIVED
-    )
-    assert lines(world)[-1] == ("Open from nine.", "customer-derived", "standing")
+    amend_memory(memory, actor=world.operator, body="Lunch is at noon.\nOpen from nine.", words_of=Taint.CUSTOMER)
+    assert lines(world)[-1] == ("Open from nine.", "customer", "active")
 
 
 def test_an_agent_signs_no_line_as_a_person_and_changes_none_that_went(world: World) -> None:
@@ -140,6 +138,6 @@ def test_an_agent_signs_no_line_as_a_person_and_changes_none_that_went(world: Wo
         with pytest.raises(ProgrammingError, match="permission denied"), acting(world.bot):
             MemoryLine.objects.filter(pk=line.pk).update(**forged)
     with acting(world.operator):
-        MemoryLine.objects.filter(pk=line.pk).update(status="removed", ended_at=line.began_at)
+        MemoryLine.objects.filter(pk=line.pk).update(status="removed", ended_at=line.created_at)
     with pytest.raises(IntegrityError, match="append-only"), acting(world.operator):
-        MemoryLine.objects.filter(pk=line.pk).update(status="standing", ended_at=None)
+        MemoryLine.objects.filter(pk=line.pk).update(status="active", ended_at=None)

@@ -42,7 +42,7 @@ def test_an_answer_that_found_no_room_is_asked_again_with_half_of_the_history(wo
     talk(world, standin)
     standin.play(NO_ROOM, reply("Now there is."))
     turn = take(world, tell(world, "And now?"), standin.backend)
-    assert (turn.status, turn.shortened, turn.crashes) == (Turn.Status.DONE, 1, 0)
+    assert (turn.status, turn.history_halvings, turn.crashes) == (Turn.Status.DONE, 1, 0)
     assert asked(standin) == [2 * TURNS + 1, TURNS + 1]
     assert steps(world, turn) == [(1, "model_context_window_exceeded"), (2, "end_turn")]
     assert lines(world, turn.conversation_id)[-1] == ("agent", "Now there is.")
@@ -53,7 +53,7 @@ def test_a_prompt_that_is_refused_as_too_long_is_shortened_too(world: World, sta
     talk(world, standin)
     standin.play(fault("prompt_too_long"), fault("prompt_too_long"), reply("Now it fits."))
     turn = take(world, tell(world, "And now?"), standin.backend)
-    assert (turn.status, turn.shortened) == (Turn.Status.DONE, 2)
+    assert (turn.status, turn.history_halvings) == (Turn.Status.DONE, 2)
     assert asked(standin) == [2 * TURNS + 1, TURNS + 1, TURNS // 2 + 1]
     assert steps(world, turn) == [(1, "end_turn")]
 

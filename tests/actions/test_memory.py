@@ -80,11 +80,11 @@ def test_a_profile_saved_as_it_stands_keeps_its_author(world: World) -> None:
     # R086, R087
     profile = make_profile(world, notes="Kind.\nQuick.")
     amend_profile(profile, actor=world.operator, values={"notes": "Kind.\r\nQuick."})
-    assert (profile.updated_by, profile.taint, profile.version) == ("agent", "customer-derived", 2)
+    assert (profile.updated_by, profile.taint, profile.version) == ("agent", "customer", 2)
     seen = amend_profile(profile, actor=world.operator, values={"notes": "Kind."}).last_seen_at
     amend_profile(profile, actor=world.bot, values={"notes": "Kind."})
     # The person answers for the notes; the preferences are still the customer's words.
-    assert (profile.updated_by, profile.taint) == (world.operator.label, "customer-derived")
+    assert (profile.updated_by, profile.taint) == (world.operator.label, "customer")
     assert profile.last_seen_at > seen
 
 
@@ -99,7 +99,7 @@ def test_no_value_forges_the_author(world: World) -> None:
     with pytest.raises(NotPermitted, match="does not change updated_by"):
         create_profile("http:new", actor=world.bot, values={"notes": "Kind.", "updated_by": "operator:1"})
     profile = create_profile("http:new", actor=world.bot, values={"notes": "Kind."})
-    assert (profile.notes, profile.updated_by, profile.taint) == ("Kind.", "agent", "customer-derived")
+    assert (profile.notes, profile.updated_by, profile.taint) == ("Kind.", "agent", "customer")
     amend_profile(profile, actor=world.operator, values={"notes": "Very kind."})
     assert (profile.updated_by, profile.taint) == (world.operator.label, "operator")
 

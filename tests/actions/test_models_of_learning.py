@@ -55,7 +55,7 @@ def test_a_tier_is_distilled_at_the_endpoint_that_its_agents_page_names(standin:
     make_tier(world, "Mondays are busy.")
     standin.play(reply('{"facts": [{"text": "Mondays are busy.", "source_ids": ["l1"]}]}'))
     [run] = distil(world, nobody, "long")
-    assert (run.verdict, run.model) == (TierRun.Verdict.HELD, "house-large")
+    assert (run.verdict, run.model) == (TierRun.Verdict.PENDING, "house-large")
     [asked] = standin.requests()
     assert asked["model"] == "house-large"
     with pytest.raises(Conflicting, match="Agents still think there, among them support"):

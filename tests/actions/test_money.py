@@ -55,7 +55,7 @@ class Priced:
         blocks += [
             {"type": "tool_use", "id": use.tool_use_id, "name": use.name, "input": use.arguments} for use in uses
         ]
-        return Reply("msg", self.model, stop, tuple(blocks), text, uses, USAGE, stand_in=False)
+        return Reply("msg", self.model, stop, tuple(blocks), text, uses, USAGE, is_stand_in=False)
 
     @property
     def told_last(self) -> list[bool]:
@@ -141,7 +141,7 @@ def test_a_budget_that_pays_for_no_call_still_buys_a_reply(world: World) -> None
 def test_a_turn_without_money_or_words_asks_a_person(world: World) -> None:
     amend_agent(world.agent, actor=world.admin, turn_budget_micro_usd=1)
     turn = take(world, Priced(looks=1))
-    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "money_spent")
+    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "turn_budget_spent")
     assert [reason for reason, _ in escalations(world)] == ["budget"]
 
 
@@ -254,8 +254,8 @@ def test_what_was_spent_is_counted_by_agent_and_day(world: World) -> None:
         calls = ModelCall.objects.aggregate(
             cost=Sum("cost_micro_usd"), fresh=Sum("input_tokens"), output=Sum("output_tokens")
         )
-        [day] = ModelCall.objects.dates("at", "day")
-    assert (spend.agent_id, spend.calls, spend.unpriced) == (world.agent.pk, 4, 1)
+        [day] = ModelCall.objects.dates("created_at", "day")
+    assert (spend.agent_id, spend.calls, spend.unpriced_calls) == (world.agent.pk, 4, 1)
     assert (spend.cost_micro_usd, spend.input_tokens, spend.output_tokens) == tuple(calls.values())
     assert abs((spend.day - day).days) <= 1
 
@@ -267,7 +267,7 @@ def test_a_conversation_too_busy_for_people_is_given_to_one(world: World) -> Non
         assert take(world, Priced(), f"Hello {number}").status == Turn.Status.DONE
     model = Priced()
     turn = take(world, model, "Hello again")
-    assert (turn.status, turn.outcome, turn.failure_code) == ("failed", "escalated", "answers_itself")
+    assert (turn.status, turn.outcome, turn.failure_code) == ("failed", "escalated", "agent_loop")
     assert model.asked == []
     [(reason, question)] = escalations(world)
     assert reason == "budget"

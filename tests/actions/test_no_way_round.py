@@ -59,7 +59,7 @@ def test_a_draft_is_not_approved_on_its_page_in_words_that_a_reviewer_made_of_it
     assert not say_yes(submitted(world, skill), world.operator, edited).applied
     with pytest.raises(Unseen, match="A reviewer changed the words of this draft") as refusal:
         approve_skill(skill, actor=world.admin, reviewed_sha256=skill.content_sha256)
-    assert refusal.value.standing == edited
+    assert refusal.value.current_content == edited
 
 
 def test_a_draft_that_the_scanner_points_at_is_not_approved_on_its_page_without_a_word_about_it(world: World) -> None:
@@ -105,7 +105,7 @@ def test_whoever_edited_before_the_last_editor_counts_as_an_author_too(world: Wo
 def test_a_person_who_changes_one_text_of_a_profile_vouches_for_no_other(world: World) -> None:
     # Z-25
     profile = make_profile(world, preferences="Wants every parcel insured.")
-    assert amend_profile(profile, actor=world.operator, values={"notes": "Called."}).taint == Taint.CUSTOMER_DERIVED
+    assert amend_profile(profile, actor=world.operator, values={"notes": "Called."}).taint == Taint.CUSTOMER
     both = {"preferences": "Prefers email.", "notes": "Wrote."}
     assert amend_profile(profile, actor=world.operator, values=both).taint == Taint.OPERATOR
 
@@ -116,7 +116,7 @@ def test_what_stands_in_a_profile_was_heard_whoever_wrote_it_there(world: World)
     create_profile("http:abc123", actor=world.operator, values=noted)
     with acting(world.bot):
         heard = heard_by(world.bot)
-    assert whose_words("Golden parcel insurance for all.", heard) == Taint.CUSTOMER_DERIVED
+    assert whose_words("Golden parcel insurance for all.", heard) == Taint.CUSTOMER
 
 
 @pytest.mark.parametrize("approved", [True, False])
@@ -128,11 +128,11 @@ def test_restoring_the_pin_of_a_block_changes_nothing_about_who_answers_for_its_
     if approved:
         approve_block(block, actor=world.operator, read_at=block.version)
     moment = timezone.now()
-    write_block(block, actor=world.operator, values={"pinned": False})
+    write_block(block, actor=world.operator, values={"is_pinned": False})
     carry_out(of_agent(world, moment), world.admin)
     back = only(world, MemoryBlock)
     assert isinstance(back, MemoryBlock)
-    assert back.pinned
+    assert back.is_pinned
     stood = (
         (world.operator.label, True, "We ship to Mars.") if approved else ("agent", False, "We ship to the EU only.")
     )

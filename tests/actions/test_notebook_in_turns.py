@@ -164,7 +164,7 @@ def test_what_an_agent_notes_of_one_customer_reaches_no_other(world: World, stan
     told = call(world, standin, "write_note", kind="reminder", text="Wants a lamp.", due_at="2026-05-09T14:00")
     assert "told in sessions with this customer alone" in told["result"]
     [note] = notes_of(world)
-    assert (note.end_user_key, note.taint, note.author) == (CUSTOMER, Taint.CUSTOMER_DERIVED, world.bot.label)
+    assert (note.end_user_key, note.taint, note.author) == (CUSTOMER, Taint.CUSTOMER, world.bot.label)
     assert note.conversation_id is not None
     assert listed(world, standin) == ["Wants a lamp."]
     assert listed(world, standin, OTHER) == []
@@ -196,10 +196,10 @@ def test_postgresql_shows_and_takes_one_customers_notes_alone(world: World) -> N
         " created_at, updated_at) VALUES (%s, %s, 'task', 'x', %s, 'open', 'agent:support', 1, %s, now(), now())"
     )
     place = [world.tenant.pk, world.agent.pk]
-    assert attempt(serving, writing, [*place, CUSTOMER, "customer-derived"]).passed
+    assert attempt(serving, writing, [*place, CUSTOMER, "customer"]).passed
     for key, taint in ((OTHER, "agent"), ("", "agent"), (CUSTOMER, "operator")):
         assert attempt(serving, writing, [*place, key, taint]).sqlstate == NO_RIGHT, key
-    assert attempt(world.bot, writing, [*place, "", "customer-derived"]).sqlstate == NO_RIGHT
+    assert attempt(world.bot, writing, [*place, "", "customer"]).sqlstate == NO_RIGHT
     nobody = world.bot.serving("", is_proven=False)
     assert attempt(nobody, writing, [*place, "", "agent"]).sqlstate == NO_RIGHT
     assert attempt(world.bot.serving(""), writing, [*place, "", "agent"]).passed
@@ -252,7 +252,7 @@ def test_what_is_noted_of_a_customer_is_held_to_be_their_words(world: World, sta
     make_note_of_customer(world, "Parcels go to the neighbour in the green house.", actor=world.bot)
     call(world, standin, "update_memory", body="Parcels go to the neighbour in the green house.")
     with acting(world.operator):
-        assert AgentMemory.objects.get().taint == Taint.CUSTOMER_DERIVED
+        assert AgentMemory.objects.get().taint == Taint.CUSTOMER
 
 
 @pytest.mark.parametrize("due_at", ["tomorrow", "2026-13-40T00:00"])

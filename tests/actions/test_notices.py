@@ -127,7 +127,7 @@ def test_a_worker_that_dies_behind_the_send_repeats_one_message_under_one_id(wor
     # The first one comes back to life, and changes nothing.
     note_outcome(held, parcel.notice, None, actor=world.system, now=timezone.now())
     [notice] = notices(world)
-    assert (notice.status, notice.tries) == ("sent", 1)
+    assert (notice.status, notice.attempts) == ("sent", 1)
 
 
 def test_a_message_that_waited_is_dropped_once_all_of_it_was_settled(world: World, box: MailBox) -> None:
@@ -135,11 +135,13 @@ def test_a_message_that_waited_is_dropped_once_all_of_it_was_settled(world: Worl
     terms = wants(world, escalations="at-once")
     box.answer = "451 Later"
     look(world, terms)
-    assert [(each.status, each.failure, each.tries) for each in notices(world)] == [("waiting", "address refused", 1)]
+    assert [(each.status, each.failure, each.attempts) for each in notices(world)] == [
+        ("waiting", "address refused", 1)
+    ]
     dismiss_escalation(row, actor=world.operator)
     box.answer = "250 Yes"
     look(world, terms)
-    assert [notice.status for notice in notices(world)] == ["moot"]
+    assert [notice.status for notice in notices(world)] == ["skipped"]
     assert box.letters == []
 
 
@@ -157,7 +159,7 @@ def test_a_server_that_is_away_is_tried_again_and_an_address_that_does_not_exist
     box.answer = "550 Nobody of this name"
     look(world, terms)
     [notice] = notices(world)
-    assert (notice.status, notice.failure, notice.tries) == ("dead", "address refused", 2)
+    assert (notice.status, notice.failure, notice.attempts) == ("dead", "address refused", 2)
     # It stood in a message, so it makes none by itself; the next one counts it all the same.
     box.answer = "250 Yes"
     look(world, terms)

@@ -48,7 +48,7 @@ def test_it_is_asked_by_the_tools_it_has(standin: StandIn) -> None:
 
 def test_an_agent_that_does_not_learn_is_not_asked(standin: StandIn) -> None:
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert not any(ASKED in turn for turn in told(world, standin, TURNS_BETWEEN_NUDGES + 1))
 
 

@@ -34,7 +34,7 @@ def test_a_tool_is_offered_as_it_was_allowed_and_called_with_its_headers(
     name = str(allow(reaching, asked_server, "find_order"))
     turn = take(reaching, standin, tool(name, number="7"), reply("It was sent."))
     (step,) = steps(reaching, turn)
-    assert (turn.outcome, step.state, step.repeats) == ("replied", "done", "reads")
+    assert (turn.outcome, step.state, step.repeat_safety) == ("replied", "done", "read_only")
     assert unfence(step.result) == {"result": {"number": "7", "state": "sent"}}
     seen = served.seen()[-1]
     assert (seen["name"], seen["key"], seen["authorization"]) == ("find_order", f"{turn.pk}:1:1:0", "Bearer s3cret")
@@ -108,18 +108,18 @@ def test_a_description_that_was_read_once_is_not_read_again(reaching: World, sta
 
 def test_a_read_that_was_lost_says_so_and_a_write_that_was_lost_is_unknown() -> None:
     told = {"name": "a__b", "description": "", "input_schema": {}, "is_read_only": False, "is_idempotent": True}
-    assert Described.of(told).repeats is ToolStep.Repeats.KEYED
-    assert Described.of({**told, "is_idempotent": False}).repeats is ToolStep.Repeats.UNSAFE
+    assert Described.of(told).repeat_safety is ToolStep.RepeatSafety.IDEMPOTENT
+    assert Described.of({**told, "is_idempotent": False}).repeat_safety is ToolStep.RepeatSafety.UNSAFE
     sealed = {
         "url": "http://127.0.0.1:9",
         "timeout_seconds": 1,
         "max_result_bytes": 500,
         "name": "b",
-        "secret__sealed": "x",
+        "secret__ciphertext": "x",
     }
-    assert OthersTool(Described.of(told), 1, "", True, 1, {}).repeats is ToolStep.Repeats.UNSAFE
+    assert OthersTool(Described.of(told), 1, "", True, 1, {}).repeat_safety is ToolStep.RepeatSafety.UNSAFE
     unopened = OthersTool(Described.of(told), 1, "", True, 1, sealed)
-    assert "s3cret" not in repr(OthersTool(Described.of(told), 1, "", True, 1, {"secret__sealed": "s3cret"}))
+    assert "s3cret" not in repr(OthersTool(Described.of(told), 1, "", True, 1, {"secret__ciphertext": "s3cret"}))
     outcome = asyncio.run(unopened.call({}, key="k", timeout_seconds=1))
     assert (outcome.is_error, outcome.is_unknown) == (True, False)
     assert outcome.text.startswith("Nothing was called.")

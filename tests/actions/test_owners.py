@@ -87,7 +87,7 @@ def test_another_agents_title_is_not_the_hints(world: World) -> None:
 
 def test_the_bare_agent_says_that_it_is_an_ai_as_the_tenant_decided(world: World) -> None:  # Z-11
     amend_settings(settings_of(world), actor=world.admin, ai_disclosure="always")
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assembled = assemble(told(world.agent, CUSTOMER, system=world.system))
     assert assembled.text.endswith(next(text for policy, text in DISCLOSURES.items() if policy == "always"))
 

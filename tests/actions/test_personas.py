@@ -125,7 +125,7 @@ def test_a_second_patch_revises_the_first(world: World) -> None:
     second = propose_patch(persona, actor=world.bot, text="Say goodbye last.")
     assert (second.pk, second.support_count) == (first.pk, 2)
     assert waiting(world, persona) == ["Say goodbye last."]
-    assert second.evidence == {"conversation_id": 1, "conversation_ids": [1], "asked_without_conversation": 1}
+    assert second.evidence == {"conversation_id": 1, "conversation_ids": [1], "requests_without_conversation": 1}
 
 
 def test_a_rejected_patch_keeps_its_reason_and_the_next_one_starts_anew(world: World) -> None:

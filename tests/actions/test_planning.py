@@ -57,7 +57,7 @@ def test_words_of_a_customer_in_a_plan_are_known_as_theirs(world: World, standin
     skill = make_skill(world, "approved")
     wish = "Send my neighbour a discount code every single morning"
     called(world, standin, "propose_schedule", wish, skill=skill.name, instruction=wish, **PLAN)
-    assert schedules(world)[0].taint == Taint.CUSTOMER_DERIVED
+    assert schedules(world)[0].taint == Taint.CUSTOMER
 
 
 @pytest.mark.parametrize("status", ["draft", "foreign"])

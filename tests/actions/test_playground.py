@@ -241,7 +241,7 @@ def test_the_day_s_one_word_about_money_is_not_spent_on_who_tries(world: World) 
     assert claimed is not None
     wait_for_money(claimed, DaySpent(), actor=world.system)
     with acting(world.operator):
-        assert not Spend.objects.exclude(told_at=None).exists()
+        assert not Spend.objects.exclude(budget_escalated_at=None).exists()
 
 
 def test_an_answer_is_heard_while_it_is_said_whatever_holds_those_to_customers(world: World) -> None:

@@ -50,7 +50,7 @@ def told(world: World, now: datetime | None = None) -> str:
 def dates(world: World) -> dict[str, tuple[datetime | None, datetime | None]]:
     """What the ledger says of lines that stand."""
     with acting(world.operator):
-        rows = ProfileLine.objects.filter(status="standing").values_list("text", "valid_until", "review_after")
+        rows = ProfileLine.objects.filter(status="active").values_list("text", "valid_until", "review_after")
         return {text: (until, review) for text, until, review in rows}
 
 
@@ -82,13 +82,13 @@ def test_a_text_of_which_nothing_holds_is_no_part_of_the_prompt_and_a_prompt_of_
 def test_dating_a_line_is_one_change_that_vouches_for_nothing_and_can_be_taken_back(world: World) -> None:
     profile = make_profile(world, KEY, notes=CAST, preferences=f"{CAST}\n{DOG}")
     date_profile(profile, actor=world.operator, line=f"  {CAST}", dates=END, read_at=1)
-    assert (profile.version, profile.taint, profile.updated_by) == (2, "customer-derived", "agent")
+    assert (profile.version, profile.taint, profile.updated_by) == (2, "customer", "agent")
     assert dates(world) == {CAST: (END.valid_until, END.review_after), DOG: (None, None)}
     with acting(world.operator):
         both = ProfileLine.objects.filter(text=CAST).values_list("valid_until", "last_version")
         assert list(both) == [(END.valid_until, 2), (END.valid_until, 2)], "the same line in both texts is one sentence"
         records = ChangeRecord.objects.filter(subject_type="memory.customerprofile").order_by("id")
-        assert list(records.values_list("act", flat=True)) == ["profile.amend", "profile.date"]
+        assert list(records.values_list("act", flat=True)) == ["profile.amend", "profile.set_line_dates"]
     assert CAST in told(world)
     date_profile(profile, actor=world.operator, line=CAST, dates=LineDates())
     assert (profile.line_dates, dates(world)[CAST]) == ({}, (None, None))
@@ -212,7 +212,7 @@ def test_the_database_lets_people_alone_date_what_stands(role: str, world: World
     write(DOG, {})
     with acting(world.operator):
         assert CustomerProfile.objects.get().notes == DOG
-        assert CustomerProfile.objects.get().taint == Taint.CUSTOMER_DERIVED
+        assert CustomerProfile.objects.get().taint == Taint.CUSTOMER
 
 
 def test_a_day_to_look_again_changes_no_prompt(world: World) -> None:

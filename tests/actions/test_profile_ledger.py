@@ -29,7 +29,7 @@ def ledger(world: World, profile: CustomerProfile) -> list[tuple[str, str, str, 
     """Part, words, author, taint and state, as they came."""
     with acting(world.operator):
         rows = ProfileLine.objects.filter(profile=profile).order_by("id")
-        return list(rows.values_list("part", "text", "author", "taint", "status"))
+        return list(rows.values_list("field", "text", "author", "taint", "status"))
 
 
 def test_each_line_says_who_answers_for_it_and_where_it_came_from(world: World) -> None:
@@ -42,14 +42,14 @@ def test_each_line_says_who_answers_for_it_and_where_it_came_from(world: World) 
     me = world.operator.label
     assert ledger(world, profile) == [
         ("preferences", "E-mail.", me, "operator", "removed"),
-        ("notes", "Has a dog.", "agent", "customer-derived", "superseded"),
-        ("preferences", "No calls.", me, "operator", "standing"),
-        ("notes", "Has two dogs.", "agent", "customer-derived", "standing"),
+        ("notes", "Has a dog.", "agent", "customer", "superseded"),
+        ("preferences", "No calls.", me, "operator", "active"),
+        ("notes", "Has two dogs.", "agent", "customer", "active"),
     ]
     with acting(world.operator):
         first = ProfileLine.objects.get(text="Has a dog.")
         assert first.superseded_by is not None
-        assert (first.superseded_by.text, first.source_conversation) == ("Has two dogs.", 7)
+        assert (first.superseded_by.text, first.source_conversation_id) == ("Has two dogs.", 7)
         assert (first.first_version, first.last_version, str(first)) == (1, 3, "Has a dog.")
 
 
@@ -66,12 +66,12 @@ def test_who_answers_for_one_text_answers_for_none_of_the_other(world: World) ->
     amend_profile(profile, actor=world.operator, values={"notes": "Has a dog.\nMoved."})
     me = world.operator.label
     assert ledger(world, profile) == [
-        ("preferences", "E-mail.", "agent", "customer-derived", "standing"),
-        ("notes", "Has a dog.", me, "operator", "standing"),
-        ("notes", "Moved.", me, "operator", "standing"),
+        ("preferences", "E-mail.", "agent", "customer", "active"),
+        ("notes", "Has a dog.", me, "operator", "active"),
+        ("notes", "Moved.", me, "operator", "active"),
     ]
-    amend_profile(profile, actor=world.operator, values={"notes": "Back."}, words_of=Taint.CUSTOMER_DERIVED)
-    assert ledger(world, profile)[-1] == ("notes", "Back.", "agent", "customer-derived", "standing")
+    amend_profile(profile, actor=world.operator, values={"notes": "Back."}, words_of=Taint.CUSTOMER)
+    assert ledger(world, profile)[-1] == ("notes", "Back.", "agent", "customer", "active")
     amend_profile(profile, actor=world.operator, values={"notes": "Back.\r\n"})
     assert len(ledger(world, profile)) == 4, "nothing was said"
 
@@ -79,7 +79,7 @@ def test_who_answers_for_one_text_answers_for_none_of_the_other(world: World) ->
 def test_an_undo_and_what_is_held_apart_vouch_for_nothing() -> None:
     world = make_world(memory_review=MemoryReview.ALL)
     profile = create_profile(KEY, actor=world.operator, values={"notes": "Has a dog.", "preferences": ""})
-    amend_profile(profile, actor=world.operator, values={"notes": "Has a cat."}, words_of=Taint.CUSTOMER_DERIVED)
+    amend_profile(profile, actor=world.operator, values={"notes": "Has a cat."}, words_of=Taint.CUSTOMER)
     amend_profile(profile, actor=world.bot, values={"notes": "Has two dogs."})
     with acting(world.operator):
         proposal = Proposal.objects.get()
@@ -88,13 +88,13 @@ def test_an_undo_and_what_is_held_apart_vouch_for_nothing() -> None:
     with acting(world.operator):
         undo(Proposal.objects.get(), actor=world.operator)
         profile = CustomerProfile.objects.get()
-    assert (profile.notes, profile.taint, profile.updated_by) == ("Has a cat.", "customer-derived", "agent")
-    assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer-derived", "standing")
+    assert (profile.notes, profile.taint, profile.updated_by) == ("Has a cat.", "customer", "agent")
+    assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer", "active")
     with acting(world.operator):
         withdrawn = Proposal.objects.get()
     assert withdrawn.state == Proposal.State.OPEN
     withhold_profile(profile, actor=world.operator, lines=["Has a cat."], reason="From a poisoned chat.")
-    assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer-derived", "removed")
+    assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer", "removed")
 
 
 def test_the_database_lets_no_agent_sign_as_a_person_change_what_went_or_see_anothers(world: World) -> None:
@@ -102,14 +102,14 @@ def test_the_database_lets_no_agent_sign_as_a_person_change_what_went_or_see_ano
     make_profile(world, "http:bob", notes="Has a cat.")
     amend_profile(ada, actor=world.bot, values={"notes": "Has two dogs."})
     forged = (
-        "INSERT INTO memory_profileline (tenant_id, profile_id, part, sha256, text, author, taint, first_version,"
-        " last_version, status, began_at) VALUES (%s, %s, 'notes', 'x', 'x', %s, %s, 1, 1, 'standing', now())"
+        "INSERT INTO memory_profileline (tenant_id, profile_id, field, sha256, text, author, taint, first_version,"
+        " last_version, status, created_at) VALUES (%s, %s, 'notes', 'x', 'x', %s, %s, 1, 1, 'active', now())"
     )
-    for author, taint in (("operator", "customer-derived"), ("agent", "operator")):
+    for author, taint in (("operator", "customer"), ("agent", "operator")):
         with pytest.raises(ProgrammingError, match="Only people sign"), acting(world.bot), connection.cursor() as raw:
             raw.execute(forged, [world.tenant.pk, ada.pk, author, taint])
     assert not attempt(world.bot, "UPDATE memory_profileline SET taint = 'operator'").passed
-    assert not attempt(world.bot, "UPDATE memory_profileline SET last_version = 9 WHERE status <> 'standing'").passed
+    assert not attempt(world.bot, "UPDATE memory_profileline SET last_version = 9 WHERE status <> 'active'").passed
     assert not attempt(world.operator, "DELETE FROM memory_profileline").passed
     seen = attempt(world.bot.serving(KEY), "SELECT DISTINCT profile_id FROM memory_profileline").found
     assert seen == ((ada.pk,),)

@@ -60,7 +60,7 @@ def test_every_row_stands_in_its_section(world: World, standin: StandIn) -> None
     make_rule(world, "Hand refunds above 100 EUR over.")
     make_invokable(world, role_hint="Knows every invoice.")
     make_block(world, body="We ship to the EU only.")
-    make_block(world, label="Unpinned", body="Nobody is told this.", pinned=False)
+    make_block(world, label="Unpinned", body="Nobody is told this.", is_pinned=False)
     make_skill(world, "approved")
     make_memory(world)
     text = told(world, standin)

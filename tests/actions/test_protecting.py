@@ -42,12 +42,12 @@ def test_what_sender_profile_and_settings_tell_is_masked_and_counted(world: Worl
     standin.play(runbook(name="greet", description=said, body=BODY))
     found = extract(conversation.pk, actor=world.system, backend=standin.backend)
     assert found is not None
-    assert found.masked == {"name": 2, "policy": 1}
+    assert found.masked_counts == {"name": 2, "policy": 1}
     with acting(world.operator):
         [draft] = Skill.objects.visible_to(world.operator).drafts()
     assert draft.description == "Greet [name] or [name] about [policy]."
     [row] = person_of(world.operator_user).get("extractions/").body["results"]
-    assert row["masked"] == {"name": 2, "policy": 1}
+    assert row["masked_counts"] == {"name": 2, "policy": 1}
 
 
 @pytest.fixture

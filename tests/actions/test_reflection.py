@@ -52,12 +52,12 @@ def test_what_several_conversations_show_is_one_draft_that_waits(world: World, s
     read = make_day(world, 3)
     found = look_back(world, standin.backend)
     [skill] = drafts(world)
-    assert (found.verdict, found.skills, found.stand_in) == (Verdict.DRAFTED, [skill.pk], True)
-    assert found.conversations == [row.pk for row in read]
+    assert (found.verdict, found.skill_ids, found.is_stand_in) == (Verdict.DRAFTED, [skill.pk], True)
+    assert found.conversation_ids == [row.pk for row in read]
     assert found.input_tokens > 0
-    assert (skill.taint, skill.status) == ("customer-derived", "draft")
+    assert (skill.taint, skill.status) == ("customer", "draft")
     with acting(world.operator):
-        assert ChangeRecord.objects.get(act="skill.draft").evidence == {"conversation_ids": found.conversations}
+        assert ChangeRecord.objects.get(act="skill.draft").evidence == {"conversation_ids": found.conversation_ids}
         assert Proposal.objects.get().support_count == 3
     [body] = standin.requests()
     assert "tools" not in body
@@ -88,7 +88,7 @@ def test_a_quiet_day_costs_no_call_and_is_counted(
     # R178
     make_day(world, conversations, off_the_record=hidden)
     found = look_back(world, standin.backend)
-    assert (found.verdict, found.model, standin.requests()) == (Verdict.QUIET, "", [])
+    assert (found.verdict, found.model, standin.requests()) == (Verdict.TOO_FEW, "", [])
     assert found.reason
 
 
@@ -133,7 +133,7 @@ def test_a_draft_under_the_name_of_a_retired_skill_is_refused_alone(world: World
     standin.play(runbooks({}, {"name": "move", "title": "Move", "description": "How to move.", "body": other}))
     found = look_back(world, standin.backend)
     [skill] = drafts(world)
-    assert (found.verdict, found.skills, skill.name) == (Verdict.DRAFTED, [skill.pk], "move")
+    assert (found.verdict, found.skill_ids, skill.name) == (Verdict.DRAFTED, [skill.pk], "move")
     assert "greet was refused: This agent has a skill of that name already" in found.reason
     assert "Drafted move from 2 conversations." in found.reason
 
@@ -143,7 +143,7 @@ def test_a_day_whose_only_draft_is_refused_says_so(world: World, standin: StandI
     make_day(world)
     standin.play(runbooks({}))
     found = look_back(world, standin.backend)
-    assert (found.verdict, found.skills) == (Verdict.REFUSED, [])
+    assert (found.verdict, found.skill_ids) == (Verdict.REFUSED, [])
     assert "greet was refused" in found.reason
     assert drafts(world) == []
 
@@ -183,7 +183,7 @@ def test_who_comes_second_leaves_nothing(world: World, standin: StandIn) -> None
         Reflection.objects.update(lease_until=Now())
     assert look_back(world, standin.backend).verdict == Verdict.DRAFTED
     with pytest.raises(TakenOver):
-        settle(first, Outcome(Verdict.QUIET, "Too late."), actor=world.system)
+        settle(first, Outcome(Verdict.TOO_FEW, "Too late."), actor=world.system)
 
 
 def test_only_an_agent_that_learns_and_reflects_has_days(world: World, standin: StandIn) -> None:
@@ -194,7 +194,7 @@ def test_only_an_agent_that_learns_and_reflects_has_days(world: World, standin: 
     assert due_work("reflections") == []
     assert reflect(world.agent.pk, actor=world.system, backend=standin.backend, now=evening()) is None
     lift_switch(held, actor=world.operator)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert due_work("reflections") == []
     assert reflect(world.agent.pk, actor=world.system, backend=standin.backend, now=evening()) is None
 

@@ -46,10 +46,10 @@ def test_what_a_day_shows_waits_for_a_person(world: World, standin: StandIn) -> 
     read = make_day(world)
     standin.play(memories(OPEN, CLOSED))
     found, proposal = look_back(world, standin.backend), waiting(world)
-    assert (found.verdict, found.skills, found.proposals) == (Verdict.DRAFTED, [], [proposal.pk])
+    assert (found.verdict, found.skill_ids, found.proposal_ids) == (Verdict.DRAFTED, [], [proposal.pk])
     assert found.reason == "2 lines of memory wait for a person."
     assert (proposal.kind, proposal.content) == (Proposal.Kind.MEMORY_LINES, {"lines": [OPEN, CLOSED]})
-    assert (proposal.taint, proposal.support_count) == (Taint.CUSTOMER_DERIVED, 2)
+    assert (proposal.taint, proposal.support_count) == (Taint.CUSTOMER, 2)
     assert remembered(world).body == ""
     with acting(world.operator):
         record = ChangeRecord.objects.get(act="memory.propose")
@@ -67,7 +67,7 @@ def test_a_line_that_is_none_is_refused_and_says_why(world: World, standin: Stan
     make_day(world)
     standin.play(memories(text))
     found = look_back(world, standin.backend)
-    assert (found.verdict, found.proposals) == (Verdict.REFUSED, [])
+    assert (found.verdict, found.proposal_ids) == (Verdict.REFUSED, [])
     assert said in found.reason
     with acting(world.operator):
         assert not Proposal.objects.exists()
@@ -84,7 +84,7 @@ def test_what_is_remembered_in_other_words_is_known(world: World, standin: Stand
     make_day(world)
     standin.play(memories(OPEN))
     found = look_back(world, standin.backend)
-    assert (found.verdict, found.proposals) == (Verdict.KNOWN, [])
+    assert (found.verdict, found.proposal_ids) == (Verdict.KNOWN, [])
     assert "is remembered already: “At nine the shop opens.”" in found.reason
 
 

@@ -78,8 +78,8 @@ def test_a_settled_report_says_what_came_of_it_and_is_final(world: World) -> Non
     with pytest.raises(Invalid) as refused:
         settle_report(report, actor=world.admin, outcome="")
     assert set(refused.value.fields) == {"outcome"}
-    settle_report(report, actor=world.admin, outcome="memory", settlement="The refund line is corrected.")
-    assert (report.status, report.outcome, report.decided_by) == ("settled", "memory", world.admin.label)
+    settle_report(report, actor=world.admin, outcome="memory", resolution="The refund line is corrected.")
+    assert (report.status, report.outcome, report.decided_by) == ("resolved", "memory", world.admin.label)
     with pytest.raises(IllegalTransition):
         withdraw_report(report, actor=world.operator)
 
@@ -126,7 +126,7 @@ def inserted(world: World, said: Message, thread: Conversation) -> Outcome:
     return attempt(
         world.operator,
         "INSERT INTO desk_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
-        " status, author, outcome, settlement, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
+        " status, author, outcome, resolution, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
         " 'wrong_tone', '', '', 'open', 'operator:1', '', '', '', 1, 'operator', now(), now())",
         [world.tenant.pk, thread.pk, thread.agent_id, said.pk],
     )
@@ -198,6 +198,6 @@ def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standi
     assert SECRET not in json.dumps(standin.requests())
 
 
-@pytest.mark.parametrize("state", ["open", "settled", "withdrawn"])
+@pytest.mark.parametrize("state", ["open", "resolved", "withdrawn"])
 def test_each_state_is_reached_by_its_act(world: World, state: str) -> None:
     assert report_in(world, state).status == state

@@ -45,8 +45,8 @@ def test_a_settled_report_teaches_what_should_have_been_said(world: World) -> No
     assert case(world, report).conversation_id == report.conversation_id
     [lesson] = lessons_of(world)
     assert lesson.situation == "When is my refund paid?"
-    assert lesson.went_wrong == f"A fact is wrong. {WHY} The reply was: {SAID}"
-    assert (lesson.instead, lesson.source, lesson.is_promotable) == (INSTEAD, "reported_reply", True)
+    assert lesson.problem == f"A fact is wrong. {WHY} The reply was: {SAID}"
+    assert (lesson.correction, lesson.source, lesson.is_promotable) == (INSTEAD, "reported_reply", True)
     assert capture(world.agent.pk, actor=world.system) == 0
 
 
@@ -55,7 +55,7 @@ def test_without_a_correction_the_explanation_is_what_to_do(world: World) -> Non
     settle_report(report, actor=world.operator, outcome="skill")
     case(world, report)
     [taught] = lessons_of(world)
-    assert (taught.went_wrong, taught.instead) == (f"A fact is wrong: {SAID}", WHY)
+    assert (taught.problem, taught.correction) == (f"A fact is wrong: {SAID}", WHY)
 
 
 def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: World) -> None:
@@ -66,7 +66,7 @@ def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: W
     settle_report(report, actor=world.operator, outcome="lesson")
     case(world, report)
     [taught] = lessons_of(world)
-    assert "jo@example.com" not in taught.situation + taught.went_wrong + taught.instead
+    assert "jo@example.com" not in taught.situation + taught.problem + taught.correction
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_two_reports_of_one_reply_count_once(world: World) -> None:
 
 def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -> None:
     draft = make_waiting_draft(world, make_event(world, "When?").conversation)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="Within two days, promised.")
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="Within two days, promised.")
     with acting(world.operator):
         said = Message.objects.get(turn_id=draft.turn_id)
     report = make_report_of(world, said, actor=world.admin)

@@ -92,7 +92,7 @@ def test_a_turn_that_begins_anew_stays_in_the_session_it_opened(world: World, st
 
 def test_an_agent_that_does_not_restart_answers_one_after_the_other(world: World, standin: StandIn) -> None:
     # R126
-    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="next")
+    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="queue")
     standin.play(reply("Which order?"), reply("On its way."))
     turn, _ = interrupted(world, standin)
     said = [("customer", FIRST), ("agent", "Which order?"), ("customer", SECOND), ("agent", "On its way.")]
@@ -124,12 +124,12 @@ def test_a_turn_that_wrote_something_is_not_begun_anew(world: World, standin: St
     assert ("agent", "Which order?") in lines(world, turn.conversation_id)
 
 
-@pytest.mark.parametrize("repeats", [ToolStep.Repeats.KEYED, ToolStep.Repeats.UNSAFE])
+@pytest.mark.parametrize("repeat_safety", [ToolStep.RepeatSafety.IDEMPOTENT, ToolStep.RepeatSafety.UNSAFE])
 def test_a_turn_that_called_somebody_else_is_not_begun_anew(
-    world: World, standin: StandIn, repeats: ToolStep.Repeats
+    world: World, standin: StandIn, repeat_safety: ToolStep.RepeatSafety
 ) -> None:
     # R126
-    till = Till(repeats)
+    till = Till(repeat_safety)
     standin.play(tool("refund", order="12"), reply("Refunded."), reply("Anything else?"))
     turn, _ = interrupted(world, standin, times=2, toolbox=till.toolbox)
     assert till.booked == [f"{turn.pk}:1:1:0"]

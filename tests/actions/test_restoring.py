@@ -115,9 +115,9 @@ def test_what_was_not_there_then_is_retired_the_way_its_noun_retires(world: Worl
     assert (only(world, Persona).status, only(world, StandingRule).status) == ("archived", "retired")
     assert only(world, Skill, status="deprecated").pk != draft.pk
     block = only(world, MemoryBlock)
-    assert (only(world, AgentMemory).body, block.body, block.pinned) == ("", "", False)
+    assert (only(world, AgentMemory).body, block.body, block.is_pinned) == ("", "", False)
     [note] = found.notes
-    assert "goes on waiting" in note.says
+    assert "goes on waiting" in note.description
     assert only(world, Skill, pk=draft.pk).status == "draft"
 
 
@@ -133,7 +133,7 @@ def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_
         [retired, _] = versions_of(rule)
         evidence = ChangeRecord.objects.get(pk=newest.record_id).evidence
     assert (newest.number, newest.by) == (3, world.operator.label)
-    assert newest.reason == f"Restores version 1 of {first.at.isoformat(timespec='seconds')}."
+    assert newest.reason == f"Restores version 1 of {first.created_at.isoformat(timespec='seconds')}."
     assert retired.reason == f"Was not there yet; restores what stood at {moment.isoformat()}."
     assert evidence["checkpoint_id"] == checkpoint.pk
     assert evidence["restores"] == {"record_id": first.record_id, "version": 1, "moment": moment.isoformat()}
@@ -172,7 +172,7 @@ def test_an_agent_made_since_stays_without_what_was_written_for_it(world: World)
     furnish(world)
     found, _ = carry_out(MomentTarget(moment, with_profiles=True), world.admin)
     notes = [note for note in found.notes if note.label == "Agent billing"]
-    assert "The agent was made since. It stays" in notes[0].says
+    assert "The agent was made since. It stays" in notes[0].description
     assert only(world, CustomerProfile).preferences == ""
     with acting(world.system):
         assert not InvokableAgent.objects.visible_to(world.system).exists()
@@ -228,7 +228,7 @@ def test_without_one_of_the_rights_nothing_is_done(world: World) -> None:
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     amend_agent(world.agent, actor=world.admin, title="Changed")
     target = of_agent(world, moment)
-    assert plan(target, actor=world.operator).lacking == ("agent.amend", "agent.amend, field title")
+    assert plan(target, actor=world.operator).missing_permissions == ("agent.amend", "agent.amend, field title")
     with pytest.raises(NotPermitted, match=r"you lack: agent.amend; agent.amend, field title. Nothing was done"):
         carry_out(target, world.operator)
     assert only(world, Persona).style == "Rhyming."

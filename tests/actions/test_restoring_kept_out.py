@@ -40,10 +40,10 @@ def test_a_line_that_was_held_apart_since_stays_out(world: World) -> None:
     assert only(world, AgentMemory).body == "Lunch is at noon."
     assert only(world, AgentMemory).body.count(POISON) == 0
     assert lines[0] not in only(world, MemoryBlock).body
-    assert [note.says for note in found.notes] == [KEPT, KEPT]
+    assert [note.description for note in found.notes] == [KEPT, KEPT]
     # Nor by one version of the row.
     by_row = plan(RowTarget(AgentMemory, memory.pk, first), actor=world.operator)
-    assert (by_row.steps, [note.says for note in by_row.notes]) == ((), [KEPT])
+    assert (by_row.steps, [note.description for note in by_row.notes]) == ((), [KEPT])
 
 
 def test_a_line_that_people_released_and_refused_stays_out_too(world: World) -> None:
@@ -55,7 +55,7 @@ def test_a_line_that_people_released_and_refused_stays_out_too(world: World) -> 
         waiting = Proposal.objects.get(pk=held.pk)
     reject_proposal(waiting, actor=world.operator, reason="No.")
     found = plan(of_agent(world, moment), actor=world.operator)
-    assert (found.steps, [note.says for note in found.notes]) == ((), [KEPT])
+    assert (found.steps, [note.description for note in found.notes]) == ((), [KEPT])
 
 
 def test_a_line_that_people_only_took_out_comes_back(world: World) -> None:
@@ -96,7 +96,7 @@ def test_a_version_that_nobody_read_then_is_retired_and_a_withdrawn_one_never_co
     with acting(world.operator):
         assert LearningVersion.objects.get(pk=old.pk).status == "withdrawn"
     found = plan(of_agent(world, read), actor=world.operator)
-    assert [note.says for note in found.notes] == [
+    assert [note.description for note in found.notes] == [
         "It was read then and was withdrawn since. Nothing takes it up again."
     ]
     carry_out(of_agent(world, nothing), world.operator)
@@ -118,9 +118,13 @@ def test_only_what_is_chosen_comes_back_and_what_it_needs_is_asked_for_alone(wor
     with pytest.raises(NotPermitted):
         plan(target, actor=world.bot)
     done, _ = restore(
-        target, actor=world.operator, shown_sha256=shown.sha256, only=[f"memory.agentmemory:{memory.pk}"], why="Over."
+        target,
+        actor=world.operator,
+        shown_sha256=shown.sha256,
+        only=[f"memory.agentmemory:{memory.pk}"],
+        reason="Over.",
     )
     assert {step.subject_type for step in done.steps} == {"memory.agentmemory"}
     assert only(world, AgentMemory).body == "Lunch is at noon."
     with acting(world.operator):
-        assert MemoryLine.objects.filter(text="Lunch is at noon.", status="standing").exists()
+        assert MemoryLine.objects.filter(text="Lunch is at noon.", status="active").exists()

@@ -60,4 +60,4 @@ def test_what_was_deprecated_since_stays_so_and_is_named(world: World) -> None:
     deprecate_schedule(row, actor=world.operator)
     found: Plan = plan(of_agent(world, moment), actor=world.admin)
     assert found.steps == ()
-    assert "deprecated since, which is for good" in found.notes[0].says
+    assert "deprecated since, which is for good" in found.notes[0].description

@@ -32,7 +32,7 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     moment, before = timezone.now(), told_now(world)
     deprecate_skill(skill, actor=world.admin)
     found, _ = carry_out(of_agent(world, moment), world.operator)
-    assert "which is for good" in found.notes[0].says
+    assert "which is for good" in found.notes[0].description
     fresh = only(world, Skill, status="draft")
     assert (fresh.name, fresh.body, fresh.taint) == ("issue-a-refund-restored", skill.body, Taint.AGENT)
     approve_skill(
@@ -42,7 +42,7 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     assert told_now(world) == expected
     again = plan(of_agent(world, moment), actor=world.operator)
     assert again.steps == ()
-    assert "stand in skill “issue-a-refund-restored”, which is approved" in again.notes[0].says
+    assert "stand in skill “issue-a-refund-restored”, which is approved" in again.notes[0].description
 
 
 def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_again(world: World) -> None:
@@ -75,7 +75,10 @@ def test_a_draft_that_was_rejected_since_stays_rejected(world: World) -> None:
     moment = timezone.now()
     deprecate_skill(skill, actor=world.operator)
     found = plan(of_agent(world, moment), actor=world.operator)
-    assert (found.steps, found.notes[0].says.startswith("It was a draft then and was rejected since.")) == ((), True)
+    assert (found.steps, found.notes[0].description.startswith("It was a draft then and was rejected since.")) == (
+        (),
+        True,
+    )
 
 
 def test_what_was_deprecated_then_already_is_left_alone(world: World) -> None:
@@ -91,7 +94,7 @@ def test_a_name_that_is_another_skills_now_is_not_taken_from_it(world: World) ->
     revise_skill(skill, actor=world.admin, values={"name": "pay-back", "body": "Changed."})
     make_skill(world, title="Issue a refund")
     found, _ = carry_out(of_agent(world, moment), world.operator)
-    assert "“issue-a-refund”, is another skill's now" in found.notes[0].says
+    assert "“issue-a-refund”, is another skill's now" in found.notes[0].description
     assert only(world, Skill, pk=skill.pk).name == "pay-back"
 
 
@@ -116,7 +119,7 @@ def test_files_come_back_in_their_order_and_those_that_came_since_go(world: Worl
     detach_file(skill, actor=world.admin, name="prices.csv")
     upload_file(skill, actor=world.admin, name="new.txt", content=b"New.")
     found, _ = carry_out(of_agent(world, moment), world.operator)
-    assert [step.says for step in found.steps] == [
+    assert [step.description for step in found.steps] == [
         "Take the file new.txt off",
         "Put the file prices.csv back",
         "Put the files in their order of then",

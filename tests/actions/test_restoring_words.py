@@ -57,7 +57,7 @@ def test_erased_words_are_said_and_skipped(committing: str, postgres: Postgres) 
     erase(postgres, committing, world, persona, 1)
     found, _ = carry_out(of_agent(world, moment), world.operator)
     assert [note.label for note in found.notes] == ["Persona of agent support"]
-    assert "were erased" in found.notes[0].says
+    assert "were erased" in found.notes[0].description
     assert (only(world, Persona).style, only(world, PersonaOverlay).text) == ("Rhyming.", "Be formal.")
     with pytest.raises(Erased, match="version 1 were erased"):
         plan(RowTarget(Persona, persona.pk, 1), actor=world.operator)

@@ -19,7 +19,7 @@ from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
 
-Repeats = ToolStep.Repeats
+RepeatSafety = ToolStep.RepeatSafety
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ class Dying:
 class Till:
     """Somebody else's till: it books what it is told, and may cut the worker off while it does."""
 
-    repeats: Repeats
+    repeat_safety: RepeatSafety
     meanwhile: Callable[[], object] = lambda: None
     booked: list[str] = field(default_factory=list)
 
@@ -117,18 +117,18 @@ def test_a_resumed_turn_sends_the_bytes_it_began_with(world: World, standin: Sta
     assert again == sent
 
 
-@pytest.mark.parametrize("repeats", [Repeats.KEYED, Repeats.READS])
+@pytest.mark.parametrize("repeat_safety", [RepeatSafety.IDEMPOTENT, RepeatSafety.READ_ONLY])
 def test_a_call_that_may_be_repeated_is_made_again_under_its_key(
-    world: World, standin: StandIn, repeats: Repeats
+    world: World, standin: StandIn, repeat_safety: RepeatSafety
 ) -> None:
-    till = Till(repeats, cut)
+    till = Till(repeat_safety, cut)
     standin.play(tool("refund", order="4711"), reply("Your money is on its way."))
     event = tell(world, "Refund me")
     with pytest.raises(PowerCutError):
         answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     turn = turn_of(world, event)
     with acting(world.system):
-        assert ToolStep.objects.get(turn=turn).state == ToolStep.State.BEGUN
+        assert ToolStep.objects.get(turn=turn).state == ToolStep.State.STARTED
     lease_runs_out(world, turn)
     till.meanwhile = lambda: None
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
@@ -139,7 +139,7 @@ def test_a_call_that_may_be_repeated_is_made_again_under_its_key(
 
 
 def test_a_call_that_must_not_be_repeated_is_not_and_the_model_is_told(world: World, standin: StandIn) -> None:
-    till = Till(Repeats.UNSAFE, cut)
+    till = Till(RepeatSafety.UNSAFE, cut)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
     event = tell(world, "Refund me")
     with pytest.raises(PowerCutError):
@@ -155,7 +155,7 @@ def test_a_call_that_must_not_be_repeated_is_not_and_the_model_is_told(world: Wo
 
 
 def test_a_begun_call_of_a_tool_that_is_gone_has_an_unknown_outcome(world: World, standin: StandIn) -> None:
-    till = Till(Repeats.KEYED, cut)
+    till = Till(RepeatSafety.IDEMPOTENT, cut)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
     event = tell(world, "Refund me")
     with pytest.raises(PowerCutError):
@@ -166,7 +166,7 @@ def test_a_begun_call_of_a_tool_that_is_gone_has_an_unknown_outcome(world: World
 
 
 def test_a_call_under_way_ends_as_unknown_with_a_turn_that_is_given_up(world: World, standin: StandIn) -> None:
-    till = Till(Repeats.UNSAFE, cut)
+    till = Till(RepeatSafety.UNSAFE, cut)
     standin.play(tool("refund", order="4711"))
     event = tell(world, "Refund me")
     with pytest.raises(PowerCutError):
@@ -191,7 +191,7 @@ class Silent(Till):
 
 
 def test_a_lost_answer_of_a_tool_is_told_as_unknown_without_a_crash(world: World, standin: StandIn) -> None:
-    till = Silent(Repeats.UNSAFE)
+    till = Silent(RepeatSafety.UNSAFE)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
     event = tell(world, "Refund me")
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
@@ -200,7 +200,7 @@ def test_a_lost_answer_of_a_tool_is_told_as_unknown_without_a_crash(world: World
 
 
 def test_tools_inside_and_outside_are_called_in_the_models_order(world: World, standin: StandIn) -> None:
-    till = Till(Repeats.UNSAFE)
+    till = Till(RepeatSafety.UNSAFE)
     standin.play(
         tool("list_skills"), tool("refund", order="1"), tool("update_memory", body="Order 1 came back."), reply("Done.")
     )
@@ -208,11 +208,13 @@ def test_tools_inside_and_outside_are_called_in_the_models_order(world: World, s
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     turn = turn_of(world, event)
     with acting(world.operator):
-        kept = list(ToolStep.objects.filter(turn=turn).values_list("step", "place", "name", "repeats", "state"))
+        kept = list(
+            ToolStep.objects.filter(turn=turn).values_list("step", "position", "name", "repeat_safety", "state")
+        )
     assert kept == [
-        (1, 0, "list_skills", "reads", "done"),
+        (1, 0, "list_skills", "read_only", "done"),
         (2, 0, "refund", "unsafe", "done"),
-        (3, 0, "update_memory", "own", "done"),
+        (3, 0, "update_memory", "transactional", "done"),
     ]
 
 

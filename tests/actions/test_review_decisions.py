@@ -82,7 +82,7 @@ def test_a_yes_to_other_bytes_is_refused_and_says_what_stands_there(world: World
     propose_revision(skill, actor=world.bot, values={"body": "Unseen."})
     with pytest.raises(Unseen) as refusal:
         approve(proposal, Yes(seen), actor=world.operator)
-    assert refusal.value.standing == {"body": "Unseen."}
+    assert refusal.value.current_content == {"body": "Unseen."}
     assert refusal.value.current_sha256 != seen
     assert live(world, skill).version == skill.version
 
@@ -94,7 +94,7 @@ def test_what_is_low_is_applied_by_one_person_who_may_have_proposed_it(world: Wo
     assert (decided.applied, decided.sentence) == (True, "Applied.")
     with acting(world.operator):
         [approval] = Approval.objects.filter(proposal=proposal)
-    assert (approval.is_self_approval, approval.edited, approval.user_id) == (True, False, world.operator.user_id)
+    assert (approval.is_self_approval, approval.is_edited, approval.user_id) == (True, False, world.operator.user_id)
 
 
 def test_an_edited_yes_keeps_both_texts_and_applies_the_edited_one(world: World) -> None:
@@ -108,7 +108,7 @@ def test_an_edited_yes_keeps_both_texts_and_applies_the_edited_one(world: World)
 def test_what_pays_waits_for_two_reviewers(world: World) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_revision(skill, actor=world.bot, values=PAYING)
-    assert proposal.tier == "high"
+    assert proposal.risk == "high"
     first = say_yes(proposal, world.operator)
     assert (first.applied, first.approvals, first.reviewers) == (False, 1, 2)
     assert "one more reviewer" in first.sentence

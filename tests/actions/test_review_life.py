@@ -240,7 +240,7 @@ def test_what_somebody_approved_is_not_taken_back(world: World) -> None:
 def test_new_rules_are_added_line_by_line_and_retired_by_an_undo(world: World) -> None:
     # R052, R053
     proposal = propose_rules(world.agent, actor=world.bot, lines=["Be brief.", "Be kind."])
-    assert proposal.tier == "elevated"
+    assert proposal.risk == "elevated"
     say_yes(proposal, world.operator, {"lines": ["Be brief.", "Be very kind."]})
     with acting(world.operator):
         rules = StandingRule.objects.visible_to(world.operator)

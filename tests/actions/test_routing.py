@@ -33,7 +33,7 @@ class Numbered:
     """One of somebody else's many tools."""
 
     number: int
-    repeats: ToolStep.Repeats = ToolStep.Repeats.READS
+    repeat_safety: ToolStep.RepeatSafety = ToolStep.RepeatSafety.READ_ONLY
     dies: bool = False
     name: str = ""
     called: list[tuple[JsonObject, str]] = field(default_factory=list)
@@ -104,7 +104,7 @@ def test_of_more_the_first_are_carried_and_three_lead_to_the_rest(world: World, 
     assert names == [*(own.name for own in OWN), *(f"tool_{n}" for n in range(1, carried + 1)), *ROUTING]
     assert offered(standin, 0) == names
     # A bare agent has none of the house's own, and as many in all.
-    amend_agent(world.agent, actor=world.admin, learns=False, session_idle_seconds=0)
+    amend_agent(world.agent, actor=world.admin, has_learning=False, session_idle_seconds=0)
     take(world, standin, toolbox_of(60), reply("Bare."), text="And now?")
     assert offered(standin) == [*(f"tool_{n}" for n in range(1, TOOLS_OFFERED - len(ROUTING) + 1)), *ROUTING]
 
@@ -124,7 +124,7 @@ def test_the_rest_is_listed_and_shown(world: World, standin: StandIn) -> None:
     assert json.loads(shown.result)["input_schema"]["required"] == ["order"]
     assert carried.is_error
     assert "list_resources tells those there are" in carried.result
-    assert {step.repeats for step in (everything, found, shown)} == {"reads"}
+    assert {step.repeat_safety for step in (everything, found, shown)} == {"read_only"}
 
 
 def test_of_very_many_a_hundred_are_listed_and_the_others_counted(world: World, standin: StandIn) -> None:
@@ -136,12 +136,12 @@ def test_of_very_many_a_hundred_are_listed_and_the_others_counted(world: World, 
 
 def test_a_routed_call_is_a_call_of_the_tool_it_leads_to(world: World, standin: StandIn) -> None:
     # R125, R127
-    last = Numbered(60, ToolStep.Repeats.KEYED)
+    last = Numbered(60, ToolStep.RepeatSafety.IDEMPOTENT)
     turn = take(world, standin, toolbox_of(60, last), routed(order="12"), reply("Done."))
     assert turn.status == Turn.Status.DONE
     assert last.called == [({"order": "12"}, f"{turn.pk}:1:1:0")]
     [step] = steps(world, turn)
-    assert (step.name, step.arguments, step.repeats) == (LAST, {"order": "12"}, "keyed")
+    assert (step.name, step.arguments, step.repeat_safety) == (LAST, {"order": "12"}, "idempotent")
     assert step.result == "Done with 12."
     with acting(world.system):
         said = Message.objects.get(turn_id=turn.pk, sender=Message.Sender.AGENT, is_reply=False)
@@ -180,14 +180,14 @@ def test_the_same_routed_call_again_and_again_is_refused(world: World, standin: 
 
 
 @pytest.mark.parametrize(
-    ("repeats", "times", "result"),
-    [(ToolStep.Repeats.KEYED, 2, "Done with 12."), (ToolStep.Repeats.UNSAFE, 1, LOST.text)],
+    ("repeat_safety", "times", "result"),
+    [(ToolStep.RepeatSafety.IDEMPOTENT, 2, "Done with 12."), (ToolStep.RepeatSafety.UNSAFE, 1, LOST.text)],
 )
 def test_what_a_routed_tool_promises_decides_what_is_done_twice(
-    world: World, standin: StandIn, repeats: ToolStep.Repeats, times: int, result: str
+    world: World, standin: StandIn, repeat_safety: ToolStep.RepeatSafety, times: int, result: str
 ) -> None:
     # R127
-    last = Numbered(60, repeats, dies=True)
+    last = Numbered(60, repeat_safety, dies=True)
     toolbox = toolbox_of(60, last)
     with pytest.raises(PowerCutError):
         take(world, standin, toolbox, routed(order="12"), reply("Done."))

@@ -17,7 +17,7 @@ from tests.governance.attempts import attempt
 pytestmark = pytest.mark.django_db
 
 READ = "SELECT id FROM review_savedfilter"
-WRITE = """INSERT INTO review_savedfilter (tenant_id, user_id, place, name, query, is_shared)
+WRITE = """INSERT INTO review_savedfilter (tenant_id, user_id, quota_slot, name, query, is_shared)
     VALUES (%s, %s, %s, %s, %s, %s)"""
 UNIQUE, CHECK, NO_RIGHT = "23505", "23514", "42501"
 
@@ -91,7 +91,7 @@ def test_a_person_keeps_so_many_and_a_place_that_is_free_is_taken_again(world: W
         make_filter(world, "One more")
     make_filter(world, "Of another person", actor=world.admin)
     delete_filter(kept[3], actor=world.operator)
-    assert make_filter(world, "One more").place == kept[3].place
+    assert make_filter(world, "One more").quota_slot == kept[3].quota_slot
     of_operator = [world.tenant.pk, world.operator.user_id]
     assert attempt(world.operator, WRITE, [*of_operator, 21, "x", HIGH, False]).sqlstate == CHECK
     assert attempt(world.operator, WRITE, [*of_operator, 4, "x", HIGH, False]).sqlstate == UNIQUE

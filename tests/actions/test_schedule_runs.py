@@ -75,7 +75,7 @@ def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world:
     assert due_work("schedule_runs") == [(world.tenant.pk, row.pk)]
     run_all(due_work("schedule_runs"))
     [run] = runs(world)
-    assert (run.result, run.missed, run.requested_by) == (Result.BEGUN, 0, "")
+    assert (run.result, run.missed_count, run.requested_by) == (Result.STARTED, 0, "")
     assert run.conversation is not None
     assert (run.conversation.channel, run.conversation.end_user_key) == ("slack", "")
     assert run.conversation.follows_id is None
@@ -212,7 +212,7 @@ def test_a_skill_of_another_agent_or_a_draft_is_not_run(world: World) -> None:
     assert runs(world)[0].code == "skill_not_found"
 
 
-@pytest.mark.parametrize(("policy", "result", "missed"), [("skip", Result.SKIPPED, 3), ("once", Result.BEGUN, 2)])
+@pytest.mark.parametrize(("policy", "result", "missed"), [("skip", Result.SKIPPED, 3), ("once", Result.STARTED, 2)])
 def test_runs_that_were_missed_are_counted_and_made_up_for_as_the_plan_says(
     world: World, policy: str, result: str, missed: int
 ) -> None:
@@ -222,7 +222,7 @@ def test_runs_that_were_missed_are_counted_and_made_up_for_as_the_plan_says(
     comes_due(row, world, timedelta(days=2, hours=2))
     tick(world, row)
     [run] = runs(world)
-    assert (run.result, run.missed) == (result, missed)
+    assert (run.result, run.missed_count) == (result, missed)
     assert run.reason if result == Result.SKIPPED else run.conversation
 
 
@@ -250,7 +250,7 @@ def test_a_person_runs_an_approved_or_paused_schedule_beside_its_plan(world: Wor
     row = make_paused_schedule(world)
     before = next_run_at(row, world)
     run = run_now(row.pk, actor=world.operator)
-    assert (run.result, run.requested_by) == (Result.BEGUN, world.operator.label)
+    assert (run.result, run.requested_by) == (Result.STARTED, world.operator.label)
     assert next_run_at(row, world) == before
     with pytest.raises(Conflicting, match="has not ended"):
         run_now(row.pk, actor=world.operator)

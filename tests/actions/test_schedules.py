@@ -57,8 +57,8 @@ def next_run_at(schedule: Schedule, world: World) -> datetime:
 
 def test_what_an_agent_plans_waits_for_a_person(world: World) -> None:
     # R123
-    row = draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world), taint=Taint.CUSTOMER_DERIVED)
-    assert (row.status, row.drafted_by, row.taint) == (Status.DRAFT, world.bot.label, Taint.CUSTOMER_DERIVED)
+    row = draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world), taint=Taint.CUSTOMER)
+    assert (row.status, row.drafted_by, row.taint) == (Status.DRAFT, world.bot.label, Taint.CUSTOMER)
     with acting(world.operator):
         assert not ScheduleClock.objects.exists()
     for act in (approve_schedule, pause_schedule):

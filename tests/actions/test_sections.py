@@ -58,7 +58,7 @@ def test_one_of_two_sections_is_taken_and_the_others_stay(world: World, persona:
     assert (proposal.content, proposal.edited_content) == (ASKED, {"goals": "Be quick."})
     assert (sheet(world, proposal).left_out, proposal.edited_by) == (("style",), world.operator.label)
     with acting(world.operator):
-        assert Approval.objects.get(proposal=proposal).edited
+        assert Approval.objects.get(proposal=proposal).is_edited
 
 
 def test_all_sections_are_the_proposal_as_it_stands(world: World, persona: Persona, proposal: Proposal) -> None:

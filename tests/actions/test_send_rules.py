@@ -54,7 +54,7 @@ def test_a_skill_that_was_read_for_an_earlier_reply_makes_the_next_one_wait_too(
     standin.play(tool("get_skill", skill_id=skill.pk), reply("Which order?"), reply("You get it back."))
     assert take(world, tell(world, "Refund me"), standin.backend).outcome == Outcome.DRAFTED
     [draft] = drafts(world)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert take(world, tell(world, "Order 7"), standin.backend).outcome == Outcome.DRAFTED
     asked = str(standin.requests()[-1]["messages"][-1])
     assert "what you write is a draft" in asked, "the agent is told so from the beginning of its turn"

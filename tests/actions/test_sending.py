@@ -199,7 +199,7 @@ def test_a_draft_goes_out_as_the_agents_words(world: World) -> None:
     # R134, R138
     thread = make_conversation(world)
     draft = make_waiting_draft(world, thread)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert lines(world, thread.pk)[-1] == ("agent", "It is on its way.")
     assert told(world, thread) == [("assistant", "It is on its way.")]
     assert (draft.status, draft.sent_text) == (Draft.Status.SENT, draft.text)
@@ -208,12 +208,12 @@ def test_a_draft_goes_out_as_the_agents_words(world: World) -> None:
 def test_an_edited_draft_goes_out_in_the_persons_words(world: World) -> None:
     thread = make_conversation(world)
     draft = make_waiting_draft(world, thread)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="It arrives tomorrow.")
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It arrives tomorrow.")
     assert lines(world, thread.pk)[-1] == ("agent", "It arrives tomorrow.")
     assert told(world, thread) == [("assistant", "It arrives tomorrow.")]
     assert (draft.status, draft.text) == (Draft.Status.SENT_EDITED, "It is on its way.")
     unchanged = make_waiting_draft(world, thread)
-    send_out(unchanged, actor=world.operator, seen_sha256=unchanged.text_sha256, text=unchanged.text)
+    send_out(unchanged, actor=world.operator, reviewed_sha256=unchanged.text_sha256, text=unchanged.text)
     assert unchanged.status == Draft.Status.SENT
 
 
@@ -224,13 +224,13 @@ def test_what_is_refused_leaves_no_message(world: World) -> None:
     refused: list[type[GovernanceError]] = []
     for actor, seen in ((world.operator, "0" * 64), (world.bot, draft.text_sha256)):
         with pytest.raises(GovernanceError) as refusal:
-            send_out(draft, actor=actor, seen_sha256=seen)
+            send_out(draft, actor=actor, reviewed_sha256=seen)
         refused.append(refusal.type)
     assert refused == [Unseen, NotPermitted]
     assert lines(world, thread.pk) == before
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     with pytest.raises(IllegalTransition):
-        send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+        send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert len(lines(world, thread.pk)) == len(before) + 1
 
 

@@ -49,7 +49,7 @@ def test_a_draft_that_several_send_at_once_goes_out_once(committing: str) -> Non
     draft = make_waiting_draft(world, thread)
     before = len(lines(world, thread.pk))
     deeds = [
-        partial(send_out, copy_of(world, draft), actor=person, seen_sha256=draft.text_sha256, text=text)
+        partial(send_out, copy_of(world, draft), actor=person, reviewed_sha256=draft.text_sha256, text=text)
         for person, text in ((world.operator, None), (world.admin, "Mine."), (world.operator, None))
     ]
     assert at_once(deeds) == ["", "illegal_transition", "illegal_transition"]

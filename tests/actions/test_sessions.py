@@ -175,12 +175,12 @@ def test_learning_switched_off_is_exactly_the_default_prompt_without_tools(world
     make_persona(world)
     make_memory(world)
     make_profile(world, CUSTOMER)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     say(world, "Hello", standin)
     [body] = standin.requests()
     assert prompt(body) == DEFAULT_PROMPT
     assert "tools" not in body
-    amend_agent(world.agent, actor=world.admin, learns=True)
+    amend_agent(world.agent, actor=world.admin, has_learning=True)
     say(world, "Hello", standin, thread="later")
     assert "You are Ada" in prompt(standin.requests()[-1])
 

@@ -75,16 +75,16 @@ def exported(skill: Skill, actor: Actor) -> bytes:
 def test_an_import_is_one_draft_with_its_files_marked_and_waiting(world: World) -> None:
     # R093, R101
     skill = drafted(world, a_zip(WHOLE))
-    assert (skill.name, skill.status, skill.taint) == ("send-an-invoice", "draft", "imported")
+    assert (skill.name, skill.status, skill.taint) == ("send-an-invoice", "draft", "import")
     assert (skill.drafted_by, skill.description) == (world.operator.label, read("description"))
     [file] = skill.files
-    assert (file.name, file.size_bytes, file.imported) == ("addresses.csv", len(CSV), True)
+    assert (file.name, file.size_bytes, file.is_imported) == ("addresses.csv", len(CSV), True)
     with acting(world.operator):
         [record] = ChangeRecord.objects.filter(subject_id=skill.pk, act=Act.SKILL_DRAFT)
         [proposal] = Proposal.objects.visible_to(world.operator).open()
     assert record.evidence["imported_from"] == "theirs.zip"
     assert record.evidence["front_matter"]["license"] == "CC-BY-4.0"
-    assert (proposal.taint, proposal.target_id) == ("imported", skill.pk)
+    assert (proposal.taint, proposal.target_id) == ("import", skill.pk)
     stored = skills(world)[0]
     assert stored.content_sha256 == stored.sha256, "the database stamps what the row says"
 
@@ -216,7 +216,7 @@ def test_what_is_here_already_is_left_alone_and_the_rest_is_taken(world: World) 
     content = a_zip({**WHOLE, "two/SKILL.md": a_skill("two"), "odd/SKILL.md": b"x"})
     assert [item.outcome for item in take(world, content)] == [Outcome.DRAFTED, Outcome.DRAFTED, Outcome.REFUSED]
     deprecate_skill(skills(world)[0], actor=world.operator)
-    assert [item.outcome for item in take(world, content)] == [Outcome.HERE, Outcome.HERE, Outcome.REFUSED]
+    assert [item.outcome for item in take(world, content)] == [Outcome.EXISTS, Outcome.EXISTS, Outcome.REFUSED]
     assert len(skills(world)) == 2
 
 
@@ -245,7 +245,7 @@ def test_a_zip_without_a_skill_and_one_that_is_broken_are_refused_whole(world: W
 
 def test_an_agent_imports_drafts_of_its_own_that_are_nobodys_words_but_strangers(world: World) -> None:
     skill = drafted(world, a_zip(WHOLE), world.bot)
-    assert (skill.drafted_by, skill.taint, len(skill.files)) == (world.bot.label, "imported", 1)
+    assert (skill.drafted_by, skill.taint, len(skill.files)) == (world.bot.label, "import", 1)
     found, neighbour = skills_in(io.BytesIO(SKILL_MD)), make_neighbour(world)
     [foreign] = take_skills(found, neighbour.pk, actor=world.bot, source="SKILL.md")
     assert foreign.outcome is Outcome.REFUSED
@@ -255,7 +255,7 @@ def test_an_agent_imports_drafts_of_its_own_that_are_nobodys_words_but_strangers
 def test_the_system_imports_texts_and_nobody_attaches_files_without_a_name(world: World) -> None:
     [item] = take(world, a_zip(WHOLE), world.system)
     assert (item.outcome, "Say as whom you import" in item.reason) == (Outcome.REFUSED, True)
-    assert drafted(world, a_skill("two"), world.system).taint == "imported"
+    assert drafted(world, a_skill("two"), world.system).taint == "import"
 
 
 def test_who_may_not_attach_files_imports_none(world: World) -> None:

@@ -187,7 +187,7 @@ def test_a_second_proposal_revises_the_open_one(world: World) -> None:
         "conversation_id": 1,
         "message_id": 2,
         "conversation_ids": [1],
-        "asked_without_conversation": 1,
+        "requests_without_conversation": 1,
     }
 
 

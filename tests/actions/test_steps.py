@@ -50,7 +50,7 @@ class Pausing:
         reason = self.reasons.pop(0)
         text = "Let me think." if self.reasons else "Done."
         block: JsonObject = {"type": "text", "text": text}
-        return Reply("msg", request.model, reason, (block,), text, (), Usage(1, 1), stand_in=True)
+        return Reply("msg", request.model, reason, (block,), text, (), Usage(1, 1), is_stand_in=True)
 
 
 def test_a_pause_of_the_model_goes_on_and_counts_as_a_step(world: World) -> None:

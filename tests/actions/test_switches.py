@@ -176,9 +176,7 @@ def test_postgresql_itself_refuses_an_agent_that_writes_while_learning_is_frozen
     assert attempt(world.bot, write, [memory.pk]).passed
     switch = throw(world, FREEZE)
     assert attempt(world.bot, write, [memory.pk]).sqlstate == NO_RIGHT
-    assert attempt(
-        world.bot, "UPDATE kill_switches_killswitch SET status = 'lifted' WHERE id = %s", [switch.pk]
-    ).sqlstate
+    assert attempt(world.bot, "UPDATE kill_switches_killswitch SET status = 'off' WHERE id = %s", [switch.pk]).sqlstate
     assert attempt(world.bot, "SELECT reason FROM kill_switches_killswitch").sqlstate == NO_RIGHT
     assert attempt(world.bot, "SELECT kind FROM kill_switches_killswitch").rows == 1
 

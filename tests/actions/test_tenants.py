@@ -187,10 +187,10 @@ def test_an_agents_key_is_unique_in_its_tenant(world: World) -> None:
 
 def test_an_admin_changes_how_an_agent_runs(world: World) -> None:
     # R002, R131
-    agent = amend_agent(world.agent, actor=world.admin, model="claude-x", learns=False, read_at=1)
-    assert (agent.model, agent.learns, agent.version) == ("claude-x", False, 2)
+    agent = amend_agent(world.agent, actor=world.admin, model="claude-x", has_learning=False, read_at=1)
+    assert (agent.model, agent.has_learning, agent.version) == ("claude-x", False, 2)
     with pytest.raises(NotPermitted):
-        amend_agent(world.agent, actor=world.operator, learns=True)
+        amend_agent(world.agent, actor=world.operator, has_learning=True)
     with pytest.raises(NotPermitted, match="does not change"):
         amend_agent(world.agent, actor=world.admin, key="other")
     with pytest.raises(Invalid):

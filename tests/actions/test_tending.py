@@ -161,7 +161,7 @@ def test_of_an_approved_skill_the_next_version_and_its_end_wait_for_a_person(wor
     named = {"skill_id": skill.pk, "version": seen["version"]}
     made = call(world, standin, "skill_patch", **named, find="1. Say hello.", replace="1. Wave.")
     assert "waits for an operator" in made["result"]
-    assert "1. Wave." in json.loads(call(world, standin, "skill_view", skill_id=skill.pk)["result"])["waiting_body"]
+    assert "1. Wave." in json.loads(call(world, standin, "skill_view", skill_id=skill.pk)["result"])["pending_body"]
     call(world, standin, "skill_patch", **named, find="2. Say hello again.", replace="2. Smile.")
     [waiting] = proposals(world, Proposal.Kind.SKILL_REVISION)
     assert waiting.content["body"] == "## Procedure\n1. Wave.\n2. Smile.", "the second patch goes on from the first"
@@ -197,7 +197,7 @@ def test_words_of_one_conversation_are_shown_in_no_other(world: World, standin: 
     wish = "My landlord keeps a spare key beneath the blue flower pot"
     call(world, standin, "skill_save", wish, **{**RUNBOOK, "description": wish, "body": f"## Procedure\n1. {wish}"})
     skill = drafted(world)
-    assert skill.taint == Taint.CUSTOMER_DERIVED
+    assert skill.taint == Taint.CUSTOMER
     assert wish in call(world, standin, "skill_view", skill_id=skill.pk)["result"]
     patch: dict[str, Any] = {"version": skill.version, "find": "1.", "replace": "2."}
     for name, more in (("skill_view", {}), ("skill_patch", patch)):
@@ -217,7 +217,7 @@ def test_a_revision_with_words_of_another_conversation_stays_as_it_is(world: Wor
     call(world, standin, "skill_view", skill_id=skill.pk)
     call(world, standin, "skill_patch", wish, **named, find="1. Say hello.", replace=wish)
     seen = json.loads(call(world, standin, "skill_view", thread="another", skill_id=skill.pk)["result"])
-    assert "words of another conversation" in seen["waiting"]
+    assert "words of another conversation" in seen["pending_notice"]
     assert "flower pot" not in json.dumps(seen)
     made = call(world, standin, "skill_patch", thread="another", **named, find="1. Say hello.", replace="1. Wave.")
     assert made["is_error"] is True

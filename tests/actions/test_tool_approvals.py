@@ -54,20 +54,29 @@ def test_a_call_that_writes_waits_for_a_person_and_is_made_once_after_a_yes(
 ) -> None:
     name, before = str(allow(reaching, asked_server, "refund", waits=True)), len(calls_of(served, "refund"))
     turn = take(reaching, standin, tool(name, number="7"), tool(name, number="7"), reply("It is being looked at."))
-    assert [step.repeats for step in steps(reaching, turn)] == ["own", "own"]
+    assert [step.repeat_safety for step in steps(reaching, turn)] == ["transactional", "transactional"]
     (asked,) = waiting(reaching)
-    assert (asked.status, asked.called, asked.arguments, asked.turn_id) == ("waiting", name, {"number": "7"}, turn.pk)
+    assert (asked.status, asked.tool_name, asked.arguments, asked.turn_id) == (
+        "waiting",
+        name,
+        {"number": "7"},
+        turn.pk,
+    )
     assert calls_of(served, "refund")[before:] == []
     let_call(asked, actor=reaching.operator, read_at=asked.version)
     # Other arguments are another call, and wait; the same ones are made, and the second time wait again.
     script = (tool(name, number="8"), tool(name, number="7"), tool(name, number="7"), reply("Paid back."))
     turn = goes_on(reaching, standin, asked.conversation_id, *script)
     other, made, again = steps(reaching, turn)
-    assert (other.repeats, made.repeats, again.repeats) == ("own", "unsafe", "own")
+    assert (other.repeat_safety, made.repeat_safety, again.repeat_safety) == (
+        "transactional",
+        "unsafe",
+        "transactional",
+    )
     assert unfence(made.result) == {"result": {"result": "Paid back."}}
     assert [seen["arguments"] for seen in calls_of(served, "refund")[before:]] == [{"number": "7"}]
     assert [(row.status, row.arguments["number"]) for row in waiting(reaching)] == [
-        ("made", "7"),
+        ("consumed", "7"),
         ("waiting", "8"),
         ("waiting", "7"),
     ]
@@ -86,7 +95,7 @@ def test_a_call_that_was_refused_is_not_made_and_the_agent_is_told_why(
         forbid_call(asked, actor=reaching.operator, reason=" ")
     forbid_call(asked, actor=reaching.operator, reason="It was paid back in May.")
     turn = goes_on(reaching, standin, asked.conversation_id, tool(name, number="7"), reply("It was paid back in May."))
-    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+    assert [step.repeat_safety for step in steps(reaching, turn)] == ["transactional"]
     assert "It was paid back in May." in str(standin.requests()[-1]["messages"])
     assert calls_of(served, "refund")[before:] == []
 
@@ -102,7 +111,7 @@ def test_a_yes_counts_for_the_tool_as_it_was_allowed_and_until_it_is_taken_back(
     tool_now = tool_named(reaching, row.tool.server, "find_order")
     amend_agent_tool(row, actor=reaching.operator, sha256=tool_now.sha256)
     turn = goes_on(reaching, standin, asked.conversation_id, tool(str(row), number="7"), reply("It waits."))
-    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+    assert [step.repeat_safety for step in steps(reaching, turn)] == ["transactional"]
     forbid_call(waiting(reaching)[0], actor=reaching.operator, reason="No more.")
     assert [each.status for each in waiting(reaching)] == ["refused", "waiting"]
     with acting(reaching.operator):
@@ -138,7 +147,7 @@ def test_a_yes_does_not_outlive_the_permission_it_was_given_under(reaching: Worl
     withdraw_tool(row, actor=reaching.operator)
     allow_tool(reaching.agent.pk, row.tool_id, row.sha256, actor=reaching.operator)
     turn = goes_on(reaching, standin, asked.conversation_id, tool(str(row), number="7"), reply("It waits."))
-    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+    assert [step.repeat_safety for step in steps(reaching, turn)] == ["transactional"]
 
 
 def test_a_yes_that_is_taken_back_under_a_running_turn_is_an_answer_and_no_end(
@@ -180,13 +189,13 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     asking = turning.move
     assert isinstance(asking, AskModel)
     turning.took_reply(standin.backend.complete(asking.request))
-    assert waiting(reaching)[0].status == "made"
+    assert waiting(reaching)[0].status == "consumed"
     lease_runs_out(reaching, turning.turn)
     turn = goes_on(reaching, standin, asked.conversation_id, reply("Done."))
     (step,) = steps(reaching, turn)
     assert step.state == "unknown"
     assert calls_of(served, short)[before:] == []
-    assert [row.status for row in waiting(reaching)] == ["made"]
+    assert [row.status for row in waiting(reaching)] == ["consumed"]
 
 
 def test_a_call_that_only_waits_grounds_no_draft(reaching: World, asked_server: ToolServer, standin: StandIn) -> None:

@@ -182,7 +182,7 @@ def test_agent_adds_to_the_profile_of_the_customer_it_serves(world: World, stand
     assert profile.end_user_key == CUSTOMER
     assert profile.preferences == "Prefers letters.\nPrefers mornings."
     assert profile.notes == "Kind."
-    assert profile.taint == "customer-derived"
+    assert profile.taint == "customer"
 
 
 def test_no_argument_reaches_another_customers_profile(world: World, standin: StandIn) -> None:

@@ -115,7 +115,7 @@ def test_every_model_call_is_kept_with_what_it_used(world: World, standin: Stand
     with acting(world.operator):
         first, second = ModelCall.objects.filter(turn=turn)
     assert (first.step, first.stop_reason, second.step, second.stop_reason) == (1, "tool_use", 2, "end_turn")
-    assert first.stand_in
+    assert first.is_stand_in
     assert first.cost_micro_usd is None
     assert first.input_tokens + first.cache_write_5m_tokens + first.cache_write_1h_tokens > 0
 
@@ -130,7 +130,7 @@ def test_what_tools_gave_back_is_kept_once_and_told_again_as_it_was(world: World
     assert [block["content"] for [block] in last[2::2]] == [call["result"] for call in calls(world, turn)]
     with acting(world.system):
         told = Message.objects.filter(turn_id=turn.pk, sender=Message.Sender.TOOL)
-        assert list(told.values_list("wire", flat=True)) == [{"role": "user"}] * 2
+        assert list(told.values_list("api_message", flat=True)) == [{"role": "user"}] * 2
 
 
 def test_an_overloaded_model_postpones_the_turn_and_the_next_attempt_answers(world: World, standin: StandIn) -> None:

@@ -49,7 +49,7 @@ def test_an_agent_that_was_changed_is_another_to_the_next_turn(world: World) -> 
     assert one.claimed.agent.max_steps != 3
 
 
-@pytest.mark.parametrize(("mid_turn_message_mode", "is_held"), [("next", False), ("restart", True)])
+@pytest.mark.parametrize(("mid_turn_message_mode", "is_held"), [("queue", False), ("restart", True)])
 def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_follow(
     world: World, standin: StandIn, mid_turn_message_mode: str, is_held: bool
 ) -> None:

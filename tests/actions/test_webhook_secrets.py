@@ -54,7 +54,7 @@ def test_nothing_leaves_unsigned(world: World) -> None:
     replay_deliveries(make_dead(world, webhook).pk, actor=world.operator)
     assert take_delivery(world.tenant.pk, due(world)[0]) is None
     [row] = deliveries(world)
-    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
+    assert (row.status, row.failure_code) == ("waiting", "secret_unreadable")
 
 
 def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world: World, settings: Settings) -> None:
@@ -63,4 +63,4 @@ def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world:
     settings.SEALING_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     assert take_delivery(world.tenant.pk, due(world)[0]) is None
     [row] = deliveries(world)
-    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
+    assert (row.status, row.failure_code) == ("waiting", "secret_unreadable")

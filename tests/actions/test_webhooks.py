@@ -76,7 +76,7 @@ def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World,
     assert headers["Preceptor-Signature"] == signature([SECRET], seconds, body)
     assert headers["Preceptor-Delivery"] == said["id"]
     [row] = deliveries(world)
-    assert (row.status, row.answered, row.tries) == ("delivered", 204, 1)
+    assert (row.status, row.http_status, row.attempts) == ("delivered", 204, 1)
     assert not due(world)
 
 
@@ -131,7 +131,7 @@ def test_nothing_overtakes_what_waits_before_it_in_its_conversation(world: World
     at_once(world)
     again = take_delivery(world.tenant.pk, first)
     assert again is not None
-    assert (again.body, again.tries) == (parcel.body, 2)
+    assert (again.body, again.attempts) == (parcel.body, 2)
     assert note_answer(again, Answer(200)) == second
 
 
@@ -150,7 +150,7 @@ def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
     # Whoever was overtaken notes nothing.
     assert note_answer(late, Answer(failure="timeout")) is None
     [row] = deliveries(world)
-    assert (row.status, row.failure) == ("delivered", "")
+    assert (row.status, row.failure_code) == ("delivered", "")
 
 
 def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, standin: StandIn) -> None:
@@ -161,14 +161,14 @@ def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, 
         with acting(world.system):
             WebhookHealth.objects.update(paused_until=None)
         parcel = taken(world)
-        assert parcel.tries == tries + 1
+        assert parcel.attempts == tries + 1
         note_answer(parcel, Answer(500, "http_500"))
     [row] = deliveries(world)
-    assert (row.status, row.answered, row.failure) == ("dead", 500, "http_500")
+    assert (row.status, row.http_status, row.failure_code) == ("dead", 500, "http_500")
     assert not due(world)
     assert replay_deliveries(webhook.pk, actor=world.operator, delivery_id=row.pk) == 1
     again = taken(world)
-    assert (again.delivery_id, again.tries) == (row.pk, 1)
+    assert (again.delivery_id, again.attempts) == (row.pk, 1)
     with pytest.raises(Conflicting, match="given up"):
         replay_deliveries(webhook.pk, actor=world.operator)
 
@@ -181,14 +181,14 @@ def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world
         note_answer(taken(world), Answer(failure="timeout"))
     with acting(world.operator):
         health = WebhookHealth.objects.get(webhook=webhook)
-    assert (health.failures, due(world)) == (10, [])
+    assert (health.consecutive_failures, due(world)) == (10, [])
     assert health.paused_until is not None
     with acting(world.system):
         WebhookHealth.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
     note_answer(taken(world), Answer(200))
     with acting(world.operator):
         recovered = WebhookHealth.objects.get(webhook=webhook)
-    assert (recovered.failures, recovered.failing_since, recovered.paused_until) == (0, None, None)
+    assert (recovered.consecutive_failures, recovered.failing_since, recovered.paused_until) == (0, None, None)
 
 
 def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(world: World) -> None:

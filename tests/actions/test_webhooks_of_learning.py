@@ -24,7 +24,7 @@ from tests.teaching import let_apply, make_lesson, versions_of
 pytestmark = pytest.mark.django_db
 
 # Told of learning, and not of the conversations that it comes from.
-LEARNING: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_version": True, "on_distilled": True}
+LEARNING: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_learning_version": True, "on_distillation": True}
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: W
     short, long = distil(world, standin.backend, "short", "long")
     assert short.verdict == TierRun.Verdict.NOTHING
     [said] = told(world)
-    assert (said["event"], said["agent"]) == ("distilled", world.agent.key)
-    assert said["distilled"] == {
+    assert (said["event"], said["agent"]) == ("distillation", world.agent.key)
+    assert said["distillation"] == {
         "run_id": long.pk,
         "tier": "long",
-        "verdict": "held",
+        "verdict": "pending",
         "facts_before": 0,
         "facts_after": 1,
     }
@@ -70,7 +70,7 @@ def test_a_refused_run_and_one_whose_model_failed_are_told_too(world: World, sta
     )
     distil(world, standin.backend, "long")
     distil(world, standin.backend, "long")
-    assert [said["distilled"]["verdict"] for said in told(world)] == ["refused", "failed"]
+    assert [said["distillation"]["verdict"] for said in told(world)] == ["refused", "failed"]
 
 
 def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(world: World, standin: StandIn) -> None:
@@ -79,7 +79,7 @@ def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(wor
     digest(world.agent.pk, actor=world.system, backend=standin.backend)
     [version] = versions_of(world)
     [said] = told(world)
-    assert said["version"] == {"id": version.pk, "number": 1, "status": "pending"}
+    assert said["learning_version"] == {"id": version.pk, "number": 1, "status": "pending"}
 
     other = make_world()
     make_webhook(other, **LEARNING)
@@ -87,11 +87,11 @@ def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(wor
     make_lesson(other, cases=2)
     digest(other.agent.pk, actor=other.system, backend=standin.backend)
     [said] = told(other)
-    assert (said["agent"], said["version"]["status"]) == (other.agent.key, "active")
+    assert (said["agent"], said["learning_version"]["status"]) == (other.agent.key, "active")
 
 
 def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:
-    make_webhook(world, **(LEARNING | {"on_review": True, "on_version": False, "on_distilled": False}))
+    make_webhook(world, **(LEARNING | {"on_review": True, "on_learning_version": False, "on_distillation": False}))
     make_tier(world, LATE, tier="mid")
     distil(world, standin.backend, "long")
     make_lesson(world, cases=2)
@@ -102,14 +102,14 @@ def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:
 def test_a_version_that_is_gone_by_then_is_given_up(world: World) -> None:
     make_webhook(world)
     with acting(world.system):
-        tell_of_learning(Event.VERSION, 4711, tenant_id=world.tenant.pk)
+        tell_of_learning(Event.LEARNING_VERSION, 4711, tenant_id=world.tenant.pk)
     [number] = due(world)
     assert take_delivery(world.tenant.pk, number) is None
     [row] = deliveries(world)
-    assert (row.status, row.failure) == ("dead", "forgotten")
+    assert (row.status, row.failure_code) == ("dead", "content_gone")
 
 
-@pytest.mark.parametrize(("event", "has_conversation"), [("reply", False), ("version", True)])
+@pytest.mark.parametrize(("event", "has_conversation"), [("reply", False), ("learning_version", True)])
 def test_the_database_holds_that_what_is_said_names_its_conversation(
     world: World, event: str, has_conversation: bool
 ) -> None:

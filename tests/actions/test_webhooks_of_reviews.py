@@ -58,7 +58,7 @@ def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) ->
     assert not is_due(webhook)
     [said] = told(world)
     assert (said["event"], said["agent"]) == ("review", world.agent.key)
-    assert said["review"] == {"id": proposal.pk, "kind": "persona.patch", "tier": proposal.tier, "state": "open"}
+    assert said["review"] == {"id": proposal.pk, "kind": "persona.patch", "risk": proposal.risk, "state": "open"}
     assert "Keller" not in json.dumps(said)
     tell_of_reviews(world.tenant.pk, webhook.pk)
     assert [(row.event, row.status) for row in deliveries(world)] == [("review", "delivered")]

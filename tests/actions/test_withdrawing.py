@@ -109,7 +109,7 @@ def test_bullets_shown_as_data_first_and_as_prose_later_both_leave_the_history(w
     say(world, "And?", standin, thread="old", customer="http:ann")
     assert str(standin.requests()[-1]["messages"]).count(SENT) == 2
     withdraw_version(versions_of(world)[0], actor=world.operator, reason=POISONED)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     say(world, "And now?", standin, thread="old", customer="http:ann")
     assert SENT not in str(standin.requests()[-1])
 
@@ -122,7 +122,7 @@ def test_a_read_that_misses_the_cache_because_of_a_withdrawal_says_so(world: Wor
     turn = say(world, "And?", standin, thread="old")
     with acting(world.operator):
         [call] = turn.calls.all()
-    assert call.ledger["miss"]["cause"] == "learning_withdrawn"
+    assert call.cache_ledger["miss"]["cause"] == "learning_withdrawn"
 
 
 def test_a_rejected_version_is_read_by_nobody(world: World, standin: StandIn) -> None:

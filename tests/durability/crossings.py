@@ -118,8 +118,8 @@ class WatchedTool:
         return self.tool.definition
 
     @property
-    def repeats(self) -> ToolStep.Repeats:
-        return self.tool.repeats
+    def repeat_safety(self) -> ToolStep.RepeatSafety:
+        return self.tool.repeat_safety
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
         self.crossings.at(f"call {self.definition.name}")

@@ -6,16 +6,16 @@ _CALLS: Final = """
 calls AS (
     SELECT turn.conversation_id, tool.name, tool.arguments, count(*) AS n
       FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
-     WHERE tool.repeats = 'unsafe' AND position('__' IN tool.name) > 0 GROUP BY 1, 2, 3
+     WHERE tool.repeat_safety = 'unsafe' AND position('__' IN tool.name) > 0 GROUP BY 1, 2, 3
 ), made AS (
-    SELECT conversation_id, called AS name, arguments, count(*) AS n
-      FROM tools_toolapproval WHERE status = 'made' GROUP BY 1, 2, 3
+    SELECT conversation_id, tool_name AS name, arguments, count(*) AS n
+      FROM tools_toolapproval WHERE status = 'consumed' GROUP BY 1, 2, 3
 )"""
 
 _ASKED: Final = """
 asked AS (
     SELECT turn_id, count(*) AS n FROM runtime_toolstep
-     WHERE name = 'delegate' AND repeats = 'own' AND NOT is_error GROUP BY 1
+     WHERE name = 'delegate' AND repeat_safety = 'transactional' AND NOT is_error GROUP BY 1
 ), opened AS (
     SELECT delegating_turn_id AS turn_id, count(*) AS n FROM conversations_conversation WHERE parent_id IS NOT NULL GROUP BY 1
 )"""
@@ -43,7 +43,7 @@ ELSEWHERE: Final = {
     "a question has one answer": """
         SELECT 'conversation', child.id FROM conversations_conversation AS child
           LEFT JOIN conversations_inboundevent AS event ON event.conversation_id = child.parent_id AND event.kind = 'answer'
-               AND event.idempotency_key LIKE format('below-%s-%%', child.id)
+               AND event.idempotency_key LIKE format('delegated-%s-%%', child.id)
          WHERE child.parent_id IS NOT NULL GROUP BY child.id HAVING count(event.id) <> 1
     """,
     "what a customer was told is noted once for each webhook": """

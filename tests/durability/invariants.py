@@ -71,7 +71,7 @@ class Called:
 
     place: str
     key: str
-    repeats: str
+    repeat_safety: str
     state: str
     is_error: bool
     result: str
@@ -92,7 +92,7 @@ def _heard(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Ite
 
 
 def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
-    known = {step.key: step for step in steps if step.repeats == "keyed"}
+    known = {step.key: step for step in steps if step.repeat_safety == "idempotent"}
     for key, count in counts.items():
         if count != 1:
             yield f"{key} happened {count} times"
@@ -106,7 +106,7 @@ def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _unsafe(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
-    known = {step.key: step for step in steps if step.repeats == "unsafe"}
+    known = {step.key: step for step in steps if step.repeat_safety == "unsafe"}
     yield from (f"{key} happened and no step has it" for key in counts.keys() - known.keys())
     yield from (f"{key} happened {count} times" for key, count in counts.items() if count > 1)
     for step in known.values():

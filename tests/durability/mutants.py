@@ -72,7 +72,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("intent row", "a call that must not be repeated is", "apps/runtime/turn.py"),
-        "known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE",
+        "known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE",
         "bool(known)",
         (f"{A}test_tools.py", f"{A}test_resuming.py"),
     ),
@@ -96,14 +96,14 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("webhook", "a delivery is over before it was sent", "apps/runtime/deliveries.py"),
-        "tries = delivery.tries + 1\n",
-        "tries = delivery.tries + 1, status = 'delivered', delivered_at = statement_timestamp()\n",
+        "attempts = delivery.attempts + 1\n",
+        "attempts = delivery.attempts + 1, status = 'delivered', delivered_at = statement_timestamp()\n",
         CALL_MADE,
     ),
     CodeMutant(
         *("one commit", "another agent is asked before the step says so", "apps/runtime/turn.py"),
-        "ToolStep.Repeats.OWN)\n                self._keep(said.number)",
-        "ToolStep.Repeats.OWN)\n            self._keep(said.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._keep(said.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._keep(said.number)",
         QUESTION_ASKED,
     ),
     CodeMutant(
@@ -114,7 +114,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("restart", "a turn that wrote or called somebody begins anew", "apps/runtime/statements.py"),
-        "AND tool.repeats <> 'reads')",
+        "AND tool.repeat_safety <> 'read_only')",
         "AND false)",
         (f"{A}test_restarting.py",),
     ),
@@ -132,7 +132,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("spend", "a person is asked at each turn", "apps/runtime/spend_statements.py"),
-        " WHERE spend.told_at IS NULL",
+        " WHERE spend.budget_escalated_at IS NULL",
         "",
         (f"{A}test_money.py",),
     ),

@@ -8,7 +8,7 @@ from apps.llm.backend import JsonObject, Tool
 from apps.runtime.models import ToolStep
 from apps.runtime.outside import Outcome, Toolbox
 
-Repeats = ToolStep.Repeats
+RepeatSafety = ToolStep.RepeatSafety
 SHAPE: JsonObject = {
     "type": "object",
     "properties": {"order": {"type": "string"}},
@@ -23,7 +23,7 @@ class CounterTool:
 
     url: str
     name: str
-    repeats: Repeats
+    repeat_safety: RepeatSafety
     method: str = "POST"
 
     @property
@@ -40,15 +40,15 @@ class CounterTool:
             ):
                 return Outcome(await answer.text())
         except (TimeoutError, aiohttp.ClientError) as error:
-            lost = self.repeats is not Repeats.READS
+            lost = self.repeat_safety is not RepeatSafety.READ_ONLY
             return Outcome(f"No answer: {type(error).__name__}.", is_error=True, is_unknown=lost)
 
 
 def toolbox_at(url: str) -> Toolbox:
     """The tools of the counter at an address."""
     tools = (
-        CounterTool(f"{url}/price", "look_up_price", Repeats.READS, "GET"),
-        CounterTool(f"{url}/keyed", "book", Repeats.KEYED),
-        CounterTool(f"{url}/unsafe", "dispatch", Repeats.UNSAFE),
+        CounterTool(f"{url}/price", "look_up_price", RepeatSafety.READ_ONLY, "GET"),
+        CounterTool(f"{url}/keyed", "book", RepeatSafety.IDEMPOTENT),
+        CounterTool(f"{url}/unsafe", "dispatch", RepeatSafety.UNSAFE),
     )
     return Toolbox({tool.name: tool for tool in tools})

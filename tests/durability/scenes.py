@@ -46,7 +46,7 @@ KEPT: Mapping[LiteralString, LiteralString] = {
         "runtime_toolstep": f"turn_id IN ({_TURNS})",
     }.items()
 }
-TOLD = "SELECT count(*) FROM governance_changerecord WHERE act = 'conversation.forget' AND subject_id = %s"
+TOLD = "SELECT count(*) FROM governance_changerecord WHERE act = 'conversation.erase' AND subject_id = %s"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def wired(stage: Stage, served: Served) -> Iterator[Wires]:
     with override_settings(REACHABLE_NETWORKS=(ip_network(LOOPBACK),)):
         world = make_world()
         server = make_tool_server(world, served.url)
-        assert refresh_server(server.pk, actor=world.operator).answers
+        assert refresh_server(server.pk, actor=world.operator).has_answered
         allow(world, server, "refund", waits=True)
         make_invokable(world)
         make_webhook(world, f"{stage.counter}/told")

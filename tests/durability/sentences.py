@@ -30,7 +30,7 @@ _WRITES: Final = """
 written AS (
     SELECT turn.tenant_id, turn.conversation_id, step.name, step.arguments, step.result, step.id
       FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.id = step.turn_id
-     WHERE step.repeats = 'own' AND NOT step.is_error
+     WHERE step.repeat_safety = 'transactional' AND NOT step.is_error
 ), recorded AS (
     SELECT record.tenant_id, (record.evidence ->> 'conversation_id')::bigint AS conversation_id, record.id, record.act,
            CASE record.act WHEN 'memory.amend' THEN 'update_memory' WHEN 'profile.amend' THEN 'update_customer_profile'
@@ -67,7 +67,7 @@ AFTER_THE_END: Final = {
         SELECT 'turn', id FROM runtime_turn WHERE round > 4
          UNION ALL
         SELECT 'tool step', tool.id FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
-         WHERE tool.round < turn.round AND tool.repeats <> 'reads'
+         WHERE tool.round < turn.round AND tool.repeat_safety <> 'read_only'
     """,
     "what was counted as spent is the sum of the calls": """
         WITH calls AS (
@@ -92,26 +92,26 @@ AFTER_THE_END: Final = {
         WITH {_USES}
         SELECT 'turn', uses.turn_id, 'step', uses.step, 'place', uses.place FROM uses
           JOIN runtime_turn AS turn ON turn.id = uses.turn_id AND turn.round = uses.round AND turn.status = 'done'
-          LEFT JOIN runtime_toolstep AS tool ON (tool.turn_id, tool.round, tool.step, tool.place, tool.call_id)
+          LEFT JOIN runtime_toolstep AS tool ON (tool.turn_id, tool.round, tool.step, tool.position, tool.call_id)
                 = (uses.turn_id, uses.round, uses.step, uses.place, uses.call_id)
          WHERE tool.id IS NULL
     """,  # noqa: S608  # of constants
     "every tool step was asked for by an answer": f"""
         WITH {_USES}
         SELECT 'tool step', tool.id FROM runtime_toolstep AS tool LEFT JOIN uses
-            ON (tool.turn_id, tool.round, tool.step, tool.place, tool.call_id)
+            ON (tool.turn_id, tool.round, tool.step, tool.position, tool.call_id)
                 = (uses.turn_id, uses.round, uses.step, uses.place, uses.call_id)
          WHERE uses.turn_id IS NULL
     """,  # noqa: S608  # of constants
     "no tool call of an ended turn is still open": """
         SELECT 'tool step', tool.id FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
-         WHERE turn.status <> 'running' AND tool.state = 'begun'
+         WHERE turn.status <> 'running' AND tool.state = 'started'
     """,
     # By the order of rows of a kind, and by the database's clock across kinds.
     "nobody writes with a fence that was passed on": """
         WITH rows AS (
-            SELECT 'model call' AS kind, id, turn_id, fence, at FROM runtime_modelcall WHERE round > 0
-             UNION ALL SELECT 'tool step', id, turn_id, fence, began_at FROM runtime_toolstep
+            SELECT 'model call' AS kind, id, turn_id, fence, created_at AS at FROM runtime_modelcall WHERE round > 0
+             UNION ALL SELECT 'tool step', id, turn_id, fence, started_at FROM runtime_toolstep
         ), behind AS (
             SELECT rows.*, max(fence) OVER (PARTITION BY turn_id, kind ORDER BY id) AS by_row,
                    max(fence) OVER (PARTITION BY turn_id ORDER BY at) AS by_time FROM rows
@@ -196,16 +196,16 @@ AFTER_THE_END: Final = {
 }
 
 OUTSIDE: Final = """
-SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.place),
-       format('%s:%s:%s:%s', tool.turn_id, tool.round, tool.step, tool.place),
-       tool.repeats, tool.state, tool.is_error, tool.result, turn.status = 'done', EXISTS (
+SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.position),
+       format('%s:%s:%s:%s', tool.turn_id, tool.round, tool.step, tool.position),
+       tool.repeat_safety, tool.state, tool.is_error, tool.result, turn.status = 'done', EXISTS (
            SELECT 1 FROM conversations_message AS message, jsonb_array_elements(message.tool_calls) AS told
             WHERE message.turn_id = tool.turn_id AND told ->> 'call_id' = tool.call_id AND told ->> 'result' = tool.result
               AND EXISTS (SELECT 1 FROM conversations_message AS answered
                            WHERE answered.tenant_id = message.tenant_id AND answered.conversation_id = message.conversation_id
                              AND answered.position = message.position + 1 AND answered.sender = 'tool'))
   FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
- WHERE tool.repeats IN ('keyed', 'unsafe')
+ WHERE tool.repeat_safety IN ('idempotent', 'unsafe')
 """
 
 LEDGER: Final = """
@@ -215,5 +215,5 @@ SELECT count(*) AS calls, (SELECT coalesce(sum(crashes), 0) FROM runtime_turn) A
        coalesce(sum(cache_read_tokens), 0) AS cache_read_tokens,
        coalesce(sum(cache_write_5m_tokens), 0) AS cache_write_5m_tokens,
        coalesce(sum(cache_write_1h_tokens), 0) AS cache_write_1h_tokens
-  FROM runtime_modelcall WHERE stand_in
+  FROM runtime_modelcall WHERE is_stand_in
 """

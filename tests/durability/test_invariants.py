@@ -40,7 +40,7 @@ BREAKING = {
     "every tool an answer called has its step": "DELETE FROM runtime_toolstep WHERE turn_id = %(turn)s",
     "every tool step was asked for by an answer": "UPDATE runtime_toolstep SET call_id = 'another'",
     "no tool call of an ended turn is still open": (
-        "UPDATE runtime_toolstep SET state = 'begun', ended_at = NULL WHERE repeats = 'keyed'"
+        "UPDATE runtime_toolstep SET state = 'started', finished_at = NULL WHERE repeat_safety = 'idempotent'"
     ),
     "nobody writes with a fence that was passed on": (
         "UPDATE runtime_modelcall SET fence = 2 WHERE turn_id = %(turn)s AND step = 1"
@@ -58,16 +58,16 @@ BREAKING = {
         "UPDATE runtime_modelcall SET tenant_id = %(other)s WHERE turn_id = %(turn)s"
     ),
     "no row stands in another conversation than its turn": "UPDATE conversations_inboundevent SET conversation_id = 0",
-    "an own write has a step for each record": "DELETE FROM runtime_toolstep WHERE repeats = 'own'",
+    "an own write has a step for each record": "DELETE FROM runtime_toolstep WHERE repeat_safety = 'transactional'",
     "an own write that was reported was made": """
         UPDATE governance_changetext SET after = '{}' FROM governance_changerecord AS record
          WHERE record.id = record_id AND record.act = 'memory.amend'
     """,
     "a write of others is called once by a yes, and never without one": (
-        "UPDATE runtime_toolstep SET name = 'shop__refund' WHERE repeats = 'unsafe'"
+        "UPDATE runtime_toolstep SET name = 'shop__refund' WHERE repeat_safety = 'unsafe'"
     ),
     "of a call that may have happened a person was asked": (
-        "UPDATE runtime_toolstep SET state = 'unknown' WHERE repeats = 'unsafe'"
+        "UPDATE runtime_toolstep SET state = 'unknown' WHERE repeat_safety = 'unsafe'"
     ),
     "a question opens one conversation, in which it is put once": ASKED_BY_NOBODY,
     "a question has one answer": ASKED_BY_NOBODY,
@@ -80,12 +80,14 @@ BREAKING = {
 class Till:
     """Somebody else's till, which knows its customers' keys."""
 
-    repeats: ToolStep.Repeats
+    repeat_safety: ToolStep.RepeatSafety
     booked: dict[str, int] = field(default_factory=dict)
 
     @property
     def definition(self) -> Tool:
-        return Tool(self.repeats.value, "Book it.", {"type": "object", "properties": {"order": {"type": "string"}}})
+        return Tool(
+            self.repeat_safety.value, "Book it.", {"type": "object", "properties": {"order": {"type": "string"}}}
+        )
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
         assert arguments
@@ -105,12 +107,12 @@ class Day:
 
 @pytest.fixture
 def day(raw: psycopg.Connection[Any], standin: StandIn) -> Day:
-    keyed, unsafe = Till(ToolStep.Repeats.KEYED), Till(ToolStep.Repeats.UNSAFE)
-    world, toolbox = make_world(), Toolbox({"keyed": keyed, "unsafe": unsafe})
+    keyed, unsafe = Till(ToolStep.RepeatSafety.IDEMPOTENT), Till(ToolStep.RepeatSafety.UNSAFE)
+    world, toolbox = make_world(), Toolbox({"idempotent": keyed, "unsafe": unsafe})
     make_world()
     standin.open_bill()
     standin.play(
-        *(tool("list_skills"), tool("update_memory", body="Orders have numbers."), tool("keyed", order="1")),
+        *(tool("list_skills"), tool("update_memory", body="Orders have numbers."), tool("idempotent", order="1")),
         *(tool("update_customer_profile", notes="Is in a hurry."), tool("unsafe", order="1"), reply("Done.")),
     )
     for text in ("Book order 1", "Thank you"):

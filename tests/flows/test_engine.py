@@ -208,7 +208,7 @@ def test_a_schedule_that_comes_due_is_run_by_one_of_two_workers_and_posts_once(d
                 worker.stop(drain_seconds=5)
     with acting(world.system):
         assert Turn.objects.count() == 1
-        assert ScheduleRun.objects.get().result == ScheduleRun.Result.BEGUN
+        assert ScheduleRun.objects.get().result == ScheduleRun.Result.STARTED
         assert Message.objects.filter(is_reply=True).count() == 1
 
 

@@ -202,7 +202,7 @@ def test_what_an_obedient_extractor_drafts_waits_for_a_person(campaign: Campaign
         with acting(side.world.system):
             [skill] = Skill.objects.filter(name="as-ordered")
         assert (skill.status, skill.drafted_by, skill.approved_by) == (Skill.Status.DRAFT, "system", "")
-        assert skill.taint in {"customer-derived", "imported"}
+        assert skill.taint in {"customer", "import"}
         assert OUTSIDE in skill.body
 
 

@@ -99,7 +99,7 @@ def test_what_is_planted_in_memory_waits_for_a_person_where_memory_is_reviewed(h
         waiting = Proposal.objects.visible_to(side.world.system).open().get(kind=Proposal.Kind.MEMORY_LINES)
     assert PLANTED not in memory.body
     assert any(PLANTED in line for line in waiting.content["lines"]), "the obedient agent did try"
-    assert waiting.taint == "customer-derived"
+    assert waiting.taint == "customer"
     for body in held.sent[side.world.tenant.pk, BOB]:
         assert PLANTED not in body, "what waits is in nobody's prompt and no tool's answer"
 

@@ -79,14 +79,14 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(house: House
         skill = Skill.objects.visible_to(system).get()
         extraction = Extraction.objects.get()
         assert (extraction.conversation_id, extraction.verdict, extraction.skill_id) == (first.pk, "drafted", skill.pk)
-        assert extraction.stand_in
-        assert (skill.status, skill.drafted_by, skill.taint) == ("approved", "extractor", "customer-derived")
+        assert extraction.is_stand_in
+        assert (skill.status, skill.drafted_by, skill.taint) == ("approved", "extractor", "customer")
         assert SkillUse.objects.get(skill=skill).use_count == 1
         acts = ChangeRecord.objects.filter(subject_type="skills.skill").order_by("id")
         assert list(acts.values_list("act", "actor_role")) == [("skill.draft", "system"), ("skill.approve", "admin")]
         assert Turn.objects.filter(status="done").count() == 3 == Turn.objects.count()
         assert not InboundEvent.objects.filter(turn_id=None).exists()
-        assert ModelCall.objects.filter(stand_in=False).count() == 0
+        assert ModelCall.objects.filter(is_stand_in=False).count() == 0
         assert set(Session.objects.values_list("conversation_id", flat=True)) == {first.pk, second.pk}
     _check_bytes(house, skill)
     assert f"prompt:   +- {skill.name} (id: {skill.pk})" in told

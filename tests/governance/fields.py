@@ -30,8 +30,8 @@ SAMPLES: dict[str, Any] = {
     "digest": "0" * 64,
     "end_user_key": "http:other",
     "label": "Changed",
-    "granted": ["skill_draft"],
-    "agents": [1],
+    "permissions": ["skill_draft"],
+    "agent_ids": [1],
     "attachments": [{"name": "a.txt", "media_type": "text/plain", "sha256": "0" * 64, "size_bytes": 1, "key": "0/a"}],
 }
 

@@ -96,7 +96,7 @@ class Looking:
         self.has_looked = True
         use: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "list_skills", "input": {}}
         wish = ToolUse("toolu_1", "list_skills", {})
-        return Reply("msg_1", "stand-in", StopReason.TOOL_USE, (use,), "", (wish,), Usage(9, 3), stand_in=True)
+        return Reply("msg_1", "stand-in", StopReason.TOOL_USE, (use,), "", (wish,), Usage(9, 3), is_stand_in=True)
 
 
 def fill(backend: Backend) -> Filled:
@@ -185,7 +185,7 @@ def agree(world: World, draft: Skill) -> None:
 def write_about_agent(world: World) -> None:
     """All that people say of the agent beside its persona; the agent's own rule is the first in id."""
     make_block(world)
-    make_block(world, "PersonaBelief", read_only=True)
+    make_block(world, "PersonaBelief", is_read_only=True)
     make_invokable(world)
     make_overlay(world)
     make_member_overlay(make_assistant(world))

@@ -19,7 +19,7 @@ EVENT = (
 )
 RECORD = (
     "INSERT INTO governance_changerecord (tenant_id, act, subject_type, subject_id, subject_label, actor_role,"
-    " actor_label, agent_id, version_before, version_after, evidence, taint, text_sha256, at) VALUES"
+    " actor_label, agent_id, version_before, version_after, evidence, taint, text_sha256, created_at) VALUES"
     " ({{tenant}}, 'skill.approve', 'skills.skill', 1, 'x', '{role}', 'x', {{agent}}, 1, 2, '{{{{}}}}', 'agent', 'x', now())"
 )
 RULE = (
@@ -87,7 +87,7 @@ CASES = {
         by="agent",
     ),
     "proposal decided": Case("UPDATE governance_proposal SET decided_by = 'me'"),
-    "agent amended": Case("UPDATE tenants_agent SET learns = false"),
+    "agent amended": Case("UPDATE tenants_agent SET has_learning = false"),
     "use of a skill rewritten": Case(
         "UPDATE skills_skilluse SET skill_id = 0", "SELECT 1 FROM skills_skilluse", by="agent"
     ),
@@ -99,16 +99,16 @@ CASES = {
         "UPDATE runtime_session SET prefix_sha256 = ''", "SELECT 1 FROM runtime_session", by="agent"
     ),
     "R159 read-only block rewritten": Case(
-        "UPDATE memory_memoryblock SET body = 'changed' WHERE read_only",
-        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET body = 'changed' WHERE is_read_only",
+        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT is_read_only",
         by="agent",
     ),
     "R080 line signed as a person's": Case("UPDATE memory_memoryline SET taint = 'operator'"),
     "R087 line of a profile signed as a person's": Case("UPDATE memory_profileline SET taint = 'operator'"),
-    "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
-    "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
+    "R159 read-only block freed": Case("UPDATE memory_memoryblock SET is_read_only = false"),
+    "Z-1 block pinned": Case("UPDATE memory_memoryblock SET is_pinned = true"),
     "block made": Case(
-        "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, approved_body, read_only, pinned, updated_by,"
+        "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, approved_body, is_read_only, is_pinned, updated_by,"
         " line_dates, version, taint, created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', '', false, true,"
         " 'agent', '{{}}', 1, 'agent', now(), now())"
     ),

@@ -115,7 +115,7 @@ def proposal_in(world: World, state: str) -> Proposal:
 
 def switch_in(world: World, state: str) -> KillSwitch:
     switch = make_switch(world)
-    return lift_switch(switch, actor=world.operator) if state == KillSwitch.Status.LIFTED else switch
+    return lift_switch(switch, actor=world.operator) if state == KillSwitch.Status.OFF else switch
 
 
 def draft_in(world: World, state: str) -> Draft:
@@ -124,11 +124,11 @@ def draft_in(world: World, state: str) -> Draft:
     with acting(world.operator):
         message_id = conversation.messages.earliest("position").pk
     if state == Draft.Status.SENT:
-        return send_draft(draft, actor=world.operator, message_id=message_id, seen_sha256=draft.text_sha256)
+        return send_draft(draft, actor=world.operator, message_id=message_id, reviewed_sha256=draft.text_sha256)
     if state == Draft.Status.SENT_EDITED:
         seen = draft.text_sha256
         return send_edited_draft(
-            draft, actor=world.operator, message_id=message_id, sent_text="Mine.", seen_sha256=seen
+            draft, actor=world.operator, message_id=message_id, sent_text="Mine.", reviewed_sha256=seen
         )
     if state == Draft.Status.SUPERSEDED:
         return supersede_draft(draft, actor=world.system)
@@ -164,7 +164,7 @@ def note_in(world: World, state: str) -> Note:
 
 
 def tier_in(world: World, state: str) -> MemoryTier:
-    return make_tier(world, is_held=state == MemoryTier.Status.HELD)
+    return make_tier(world, is_held=state == MemoryTier.Status.PENDING)
 
 
 MACHINES = {
@@ -173,7 +173,7 @@ MACHINES = {
         ToolApproval,
         "status",
         call_in,
-        dict.fromkeys(("approved", "refused", "made"), "decided_by = 'x'"),
+        dict.fromkeys(("approved", "refused", "consumed"), "decided_by = 'x'"),
     ),
     "schedule": Machine(
         Schedule,
@@ -184,18 +184,18 @@ MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
-    "switch": Machine(KillSwitch, "status", switch_in, {"lifted": "deactivated_by = 'x'"}),
+    "kill_switch": Machine(KillSwitch, "status", switch_in, {"off": "deactivated_by = 'x'"}),
     "learning_version": Machine(
         LearningVersion, "status", make_version, {"active": "approved_by = 'x', approved_at = now()"}
     ),
     "contradiction": Machine(
-        Contradiction, "status", make_contradiction, {"dismissed": "decided_by = 'x', dismissal = 'x'"}
+        Contradiction, "status", make_contradiction, {"dismissed": "decided_by = 'x', dismissal_reason = 'x'"}
     ),
     "edit_cluster": Machine(
         EditCluster,
         "status",
         make_cluster,
-        {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "reason = 'x', decided_by = 'x'"},
+        {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "dismissal_reason = 'x', decided_by = 'x'"},
     ),
     "comment": Machine(Comment, "status", comment_in, {"withdrawn": "text = ''"}),
     "report": Machine(
@@ -203,7 +203,7 @@ MACHINES = {
         "status",
         report_in,
         {
-            "settled": "outcome = 'skill', decided_by = 'x', decided_at = now()",
+            "resolved": "outcome = 'skill', decided_by = 'x', decided_at = now()",
             "withdrawn": "explanation = '', correction = ''",
         },
     ),

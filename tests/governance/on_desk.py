@@ -35,14 +35,14 @@ def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an
     """Bound to the words of the draft, and as a message that stands in the transcript."""
     with acting(scene.world.operator):
         message = Message.objects.filter(conversation=draft.conversation_id).last()
-    return {"message_id": message.pk if message else 0, "seen_sha256": draft.text_sha256}
+    return {"message_id": message.pk if message else 0, "reviewed_sha256": draft.text_sha256}
 
 
 DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
     Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
     Act.CONVERSATION_RATE: lambda _, row, actor: rate_conversation(row, actor=actor, score=4, comment="Quick."),
-    Act.CONVERSATION_FORGET: lambda _, row, actor: forget_conversation(row, actor=actor),
+    Act.CONVERSATION_ERASE: lambda _, row, actor: forget_conversation(row, actor=actor),
     Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
     Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
         row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=Money()
@@ -50,7 +50,7 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.MESSAGE_SEND: lambda _, row, actor: send_message(
         row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
     ),
-    Act.DRAFT_MAKE: lambda _, row, actor: make_draft(
+    Act.DRAFT_CREATE: lambda _, row, actor: make_draft(
         row.pk,
         actor=actor,
         agent_id=row.agent_id,
@@ -74,7 +74,7 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
         question="And who pays?",
     ),
     Act.ESCALATION_ANSWER: lambda _, row, actor: answer_escalation(row, actor=actor, answer="Yes."),
-    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal="Settled."),
+    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal_reason="Settled."),
     Act.SEND_RULE_WRITE: lambda _, row, actor: write_send_rule(row, actor=actor, values={"send_mode": "observe"}),
     Act.SEND_RULE_LIFT: lambda _, row, actor: lift_send_rule(row, actor=actor),
 }
@@ -95,11 +95,11 @@ DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, obj
         f"conversations/{row.pk}/messages",
         {"text": "Hello!", "seen_length": length_of(scene, row)},
     ),
-    Act.DRAFT_SEND: lambda _, row: ("POST", f"drafts/{row.pk}/send", {"seen_sha256": row.text_sha256}),
+    Act.DRAFT_SEND: lambda _, row: ("POST", f"drafts/{row.pk}/send", {"reviewed_sha256": row.text_sha256}),
     Act.DRAFT_SEND_EDITED: lambda _, row: (
         "POST",
         f"drafts/{row.pk}/send-edited",
-        {"seen_sha256": row.text_sha256, "sent_text": "Mine."},
+        {"reviewed_sha256": row.text_sha256, "sent_text": "Mine."},
     ),
     Act.DRAFT_DISCARD: lambda _, row: ("POST", f"drafts/{row.pk}/discard", {"reason_code": "wrong"}),
     Act.ESCALATION_OPEN: lambda _, row: (
@@ -108,7 +108,7 @@ DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, obj
         {"conversation_id": row.conversation_id, "reason": "missing_knowledge", "question": "And who pays?"},
     ),
     Act.ESCALATION_ANSWER: lambda _, row: ("POST", f"escalations/{row.pk}/answer", {"answer": "Yes."}),
-    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"dismissal": "Settled."}),
+    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"dismissal_reason": "Settled."}),
     Act.SEND_RULE_WRITE: lambda _, row: ("PATCH", f"send-rules/{row.pk}", {"send_mode": "observe"}),
     Act.SEND_RULE_LIFT: lambda _, row: ("DELETE", f"send-rules/{row.pk}", None),
 }
@@ -119,7 +119,7 @@ def pressing(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dic
 
 
 def sending(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
-    return lambda _, row: (decision_of(row, button), {"seen_sha256": row.text_sha256, **typed})
+    return lambda _, row: (decision_of(row, button), {"reviewed_sha256": row.text_sha256, **typed})
 
 
 DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {

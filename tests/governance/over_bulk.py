@@ -13,13 +13,13 @@ OFFERED = frozenset(
     {
         *(Act.NOTE_WRITE, Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP),
         *(Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.SKILL_PROPOSE),
-        *(Act.SKILL_DEPRECATE, Act.SKILL_DISCARD, Act.SKILL_KEEP),
-        *(Act.MEMORY_AMEND, Act.MEMORY_DATE, Act.BLOCK_WRITE, Act.BLOCK_AMEND, Act.BLOCK_DATE),
-        *(Act.PROFILE_AMEND, Act.PROFILE_DATE),
+        *(Act.SKILL_DEPRECATE, Act.SKILL_DISCARD, Act.SKILL_RETAIN),
+        *(Act.MEMORY_AMEND, Act.MEMORY_SET_LINE_DATES, Act.BLOCK_WRITE, Act.BLOCK_AMEND, Act.BLOCK_SET_LINE_DATES),
+        *(Act.PROFILE_AMEND, Act.PROFILE_SET_LINE_DATES),
         *(Act.RULE_ADD, Act.RULE_AMEND, Act.RULE_RETIRE, Act.RULE_RESTORE, Act.RULE_PROPOSE),
         *(Act.PROPOSAL_REJECT, Act.PROPOSAL_REQUEST_REVISION, Act.PROPOSAL_CLAIM, Act.PROPOSAL_SNOOZE),
         *(Act.PROPOSAL_QUARANTINE, Act.PROPOSAL_RELEASE, Act.PROPOSAL_REOPEN, Act.PROPOSAL_WITHDRAW),
-        *(Act.CONTRADICTION_DISMISS, Act.CONTRADICTION_REOPEN, Act.CONTRADICTION_LOOK),
+        *(Act.CONTRADICTION_DISMISS, Act.CONTRADICTION_REOPEN, Act.CONTRADICTION_SCAN),
         *(Act.ESCALATION_OPEN, Act.ESCALATION_ANSWER, Act.ESCALATION_DISMISS, Act.DRAFT_DISCARD),
         *(Act.SCHEDULE_DRAFT, Act.SCHEDULE_AMEND, Act.SCHEDULE_PAUSE, Act.SCHEDULE_RESUME, Act.SCHEDULE_DEPRECATE),
     }
@@ -52,4 +52,4 @@ def as_item(request: Request) -> tuple[str, dict[str, object]]:
     noun, _, rest = path.strip("/").partition("/")
     row_id, _, verb = rest.partition("/")
     does = verb or _DOES.get(method, "create")
-    return noun, {"do": does, **({"id": int(row_id)} if row_id else {}), "body": body or {}}
+    return noun, {"action": does, **({"id": int(row_id)} if row_id else {}), "body": body or {}}

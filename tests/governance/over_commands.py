@@ -46,9 +46,9 @@ def check_words(scene: Scene, _: Any) -> Words:
 
 
 CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
-    Act.CHECKPOINT_MAKE: lambda *_: ("checkpoint", "Before the sale"),
-    Act.SWITCH_THROW: lambda *_: ("switch", "freeze-learning", "--reason", "Rest."),
-    Act.SWITCH_LIFT: lambda scene, row: ("switch", row.kind, "--agent", scene.world.agent.key, "--lift"),
+    Act.CHECKPOINT_CREATE: lambda *_: ("checkpoint", "Before the sale"),
+    Act.KILL_SWITCH_ACTIVATE: lambda *_: ("switch", "freeze-learning", "--reason", "Rest."),
+    Act.KILL_SWITCH_DEACTIVATE: lambda scene, row: ("switch", row.kind, "--agent", scene.world.agent.key, "--lift"),
     Act.MEMBER_INVITE: lambda _, user: ("invite_member", user.username),
     Act.MEMBER_DEACTIVATE: about_member("deactivate_member"),
     Act.MEMBER_RESET: about_member("reset_member"),
@@ -63,7 +63,7 @@ CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
 # Declared, and left out of the matrix for these reasons.
 ELSEWHERE: Mapping[Act, str] = {
     Act.GRANT_SYNC: SYNCS,
-    Act.CONTRADICTION_RETURN: "what a look finds again; CONTRADICTION_FIND proves the look",
+    Act.CONTRADICTION_RECUR: "what a look finds again; CONTRADICTION_FIND proves the look",
     Act.CONTRADICTION_CLEAR: "what a look finds no more; CONTRADICTION_FIND proves the look",
     Act.TENANT_CREATE: "its books are those of the tenant it makes; test_tenant_commands reads them",
     Act.CONVERSATION_RESOLVE: "an imported conversation comes resolved; CONVERSATION_IMPORT proves it",

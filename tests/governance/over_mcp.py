@@ -60,7 +60,7 @@ class Mcp:
         Act.SCHEDULE_DRAFT: lambda scene, skill: ("propose_schedule", _planned(scene, skill)),
         Act.SCHEDULE_DEPRECATE: lambda _, row: ("withdraw_schedule", {"id": row.pk}),
         Act.NOTE_WRITE: lambda _, __: ("write_note", {"kind": "task", "text": "Call them back."}),
-        Act.NOTE_AMEND: lambda _, row: ("change_note", {"id": row.pk, "text": "Write to them."}),
+        Act.NOTE_AMEND: lambda _, row: ("update_note", {"id": row.pk, "text": "Write to them."}),
         Act.NOTE_FINISH: lambda _, row: ("finish_note", {"id": row.pk}),
         Act.NOTE_DROP: lambda _, row: ("drop_note", {"id": row.pk}),
         Act.PROPOSAL_WITHDRAW: lambda _, row: ("withdraw_proposal", {"id": row.pk}),

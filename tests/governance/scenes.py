@@ -200,16 +200,16 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_ATTACH: make_skill,
     Act.SKILL_DETACH: make_skill_with_file,
     Act.SKILL_ARRANGE: _skill_with_two_files,
-    **dict.fromkeys((Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.MEMORY_PROPOSE, Act.MEMORY_DATE), make_memory),
-    **dict.fromkeys((Act.BLOCK_WRITE, Act.BLOCK_PROPOSE, Act.BLOCK_DATE), make_block),
+    **dict.fromkeys((Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.MEMORY_PROPOSE, Act.MEMORY_SET_LINE_DATES), make_memory),
+    **dict.fromkeys((Act.BLOCK_WRITE, Act.BLOCK_PROPOSE, Act.BLOCK_SET_LINE_DATES), make_block),
     Act.BLOCK_AMEND: lambda world: (
         amend_agent(world.agent, actor=world.admin, may_edit_memory=True),
         make_block(world),
     )[1],
     Act.BLOCK_APPROVE: _block_of_agent,
-    **dict.fromkeys((Act.PROFILE_AMEND, Act.PROFILE_DATE), make_profile),
+    **dict.fromkeys((Act.PROFILE_AMEND, Act.PROFILE_SET_LINE_DATES), make_profile),
     Act.PROFILE_PROPOSE: make_profile,
-    Act.SKILL_KEEP: lambda world: make_skill(world, "approved"),
+    Act.SKILL_RETAIN: lambda world: make_skill(world, "approved"),
     Act.SKILL_QUARANTINE: make_skill,
     Act.SKILL_RELEASE: lambda world: quarantine_skill(make_skill(world), actor=world.operator, reason="Odd."),
     Act.CONVERSATION_OPEN: _nothing,
@@ -220,11 +220,11 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_HAND_BACK: make_held_conversation,
     Act.CONVERSATION_PROVE: make_conversation,
     Act.CONVERSATION_RATE: lambda world: resolve_conversation(make_conversation(world), actor=world.bot),
-    Act.CONVERSATION_FORGET: lambda world: make_conversation(world, off_the_record=True),
+    Act.CONVERSATION_ERASE: lambda world: make_conversation(world, off_the_record=True),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_held_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
-    Act.DRAFT_MAKE: make_conversation,
+    Act.DRAFT_CREATE: make_conversation,
     **dict.fromkeys(
         (Act.DRAFT_SUPERSEDE, Act.DRAFT_SEND, Act.DRAFT_SEND_EDITED, Act.DRAFT_DISCARD), make_waiting_draft
     ),
@@ -254,7 +254,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,
     **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _nothing),
-    **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_MAKE), _nothing),
+    **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_CREATE), _nothing),
     **TALKING_SUBJECTS,
     **ELSEWHERE_SUBJECTS,
     **THINKING_SUBJECTS,
@@ -284,8 +284,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.LIMIT_LIFT: make_limit,
     Act.GRANT_WRITE: make_grants,
     Act.GRANT_WITHDRAW: make_grants,
-    Act.SWITCH_THROW: _nothing,
-    Act.SWITCH_LIFT: make_switch,
+    Act.KILL_SWITCH_ACTIVATE: _nothing,
+    Act.KILL_SWITCH_DEACTIVATE: make_switch,
 }
 
 # Acts on no governed row that stands already.
@@ -293,8 +293,8 @@ MAKING: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
         *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
-        *(Act.DRAFT_MAKE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
-        *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),
-        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_KEEP, Act.COMMENT_ADD, Act.REPORT_MAKE),
+        *(Act.DRAFT_CREATE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
+        *(Act.TOOL_APPROVAL_REQUEST, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),
+        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_ADD, Act.COMMENT_ADD, Act.REPORT_CREATE),
     }
 )

@@ -184,23 +184,25 @@ class Actions:
         Act.SKILL_REVISE: lambda _, row, actor: revise_skill(row, actor=actor, values={"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
-        Act.SWITCH_THROW: lambda _, __, actor: throw_switch(
+        Act.KILL_SWITCH_ACTIVATE: lambda _, __, actor: throw_switch(
             KillSwitch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."
         ),
-        Act.SWITCH_LIFT: lambda _, row, actor: lift_switch(row, actor=actor),
+        Act.KILL_SWITCH_DEACTIVATE: lambda _, row, actor: lift_switch(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
         Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
         Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
-        Act.MEMORY_DATE: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
-        Act.BLOCK_DATE: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
-        Act.PROFILE_DATE: lambda _, row, actor: date_profile(row, actor=actor, line=row.preferences, dates=DATES),
+        Act.MEMORY_SET_LINE_DATES: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
+        Act.BLOCK_SET_LINE_DATES: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
+        Act.PROFILE_SET_LINE_DATES: lambda _, row, actor: date_profile(
+            row, actor=actor, line=row.preferences, dates=DATES
+        ),
         Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),
-        Act.SKILL_KEEP: lambda _, row, actor: keep_skill(row, actor=actor, reason="Rare."),
+        Act.SKILL_RETAIN: lambda _, row, actor: keep_skill(row, actor=actor, reason="Rare."),
         Act.SKILL_QUARANTINE: lambda _, row, actor: quarantine_skill(row, actor=actor, reason="Odd."),
         Act.SKILL_RELEASE: lambda _, row, actor: release_skill(row, actor=actor, reason="Read."),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
@@ -274,7 +276,7 @@ class Actions:
         Act.TOKEN_REVOKE: lambda _, row, actor: revoke_token(row, actor=actor),
         Act.TOKEN_ROTATE: lambda _, row, actor: rotate_token(row, actor=actor),
         Act.MEMBER_ADD: lambda _, user, actor: add_member(user, actor=actor, role=Role.OPERATOR),
-        Act.CHECKPOINT_MAKE: lambda scene, _, actor: make_checkpoint(
+        Act.CHECKPOINT_CREATE: lambda scene, _, actor: make_checkpoint(
             "Before the sale", actor=actor, agent_id=scene.world.agent.pk
         ),
         Act.MEMBER_INVITE: lambda _, user, actor: invite_member(user, actor=actor, role=Role.OPERATOR),

@@ -24,11 +24,11 @@ from tests.surfaces.commands.run import run
 INSIDE_OTHERS = {
     *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),
     *(Act.MEMORY_PROPOSE, Act.BLOCK_PROPOSE, Act.PROFILE_PROPOSE),
-    *(Act.TOOL_APPROVAL_ASK, Act.TOOL_APPROVAL_SPEND),
+    *(Act.TOOL_APPROVAL_REQUEST, Act.TOOL_APPROVAL_CONSUME),
     *(Act.LEARNING_VERSION_PROPOSE, Act.LEARNING_VERSION_PRUNE, Act.LEARNING_VERSION_APPLY),
-    *(Act.CONTRADICTION_FIND, Act.CONTRADICTION_RETURN, Act.CONTRADICTION_CLEAR),
+    *(Act.CONTRADICTION_FIND, Act.CONTRADICTION_RECUR, Act.CONTRADICTION_CLEAR),
     *(Act.TIER_DISTIL, Act.EDIT_CLUSTER_FIND),
-    *(Act.DRAFT_MAKE, Act.DRAFT_SUPERSEDE, Act.CONVERSATION_PROVE, Act.CONVERSATION_FORGET),
+    *(Act.DRAFT_CREATE, Act.DRAFT_SUPERSEDE, Act.CONVERSATION_PROVE, Act.CONVERSATION_ERASE),
 }
 
 # What the console does and REST does not, each for its reason.
@@ -170,7 +170,7 @@ def test_an_act_says_its_fields_as_a_schema() -> None:
 
 def test_a_schema_knows_choices_truth_values_and_what_is_settled() -> None:
     agent = schema_of(Act.AGENT_AMEND)["properties"]
-    assert agent["learns"]["type"] == "boolean"
+    assert agent["has_learning"]["type"] == "boolean"
     assert agent["context_tier"]["enum"] == [1, 2, 3, 4]
     assert schema_of(Act.SKILL_ATTACH)["properties"]["attachments"].get("type") is None
     assert set(schema_of(Act.MEMORY_AMEND)["properties"]) == {"body"}

@@ -111,7 +111,7 @@ def test_nobody_writes_a_link_by_hand() -> None:
     [first, *_] = links(world)
     forged = (
         "INSERT INTO governance_auditlink (tenant_id, position, entry_type, entry_id, entry_sha256, previous_sha256,"
-        " sha256, at) VALUES (%s, 99, 'change', 99, 'x', 'x', 'x', now())"
+        " sha256, created_at) VALUES (%s, 99, 'change', 99, 'x', 'x', 'x', now())"
     )
     for actor in (world.bot, world.operator, world.system):
         assert attempt(actor, forged, [world.tenant.pk]).sqlstate == NO_RIGHT
@@ -124,7 +124,7 @@ def test_nobody_writes_a_link_by_hand() -> None:
 def test_an_agent_adds_refusals_of_its_own_and_reads_none() -> None:
     world = make_world()
     adding = (
-        "INSERT INTO governance_refusal (tenant_id, act, code, sentence, subject_type, actor_role, actor_label, agent_id, at)"
+        "INSERT INTO governance_refusal (tenant_id, act, code, detail, subject_type, actor_role, actor_label, agent_id, created_at)"
         " VALUES (%s, '', 'x', 'x', '', %s, 'x', %s, now())"
     )
     own: list[int | str] = [world.tenant.pk, "agent", world.agent.pk]

@@ -213,7 +213,7 @@ def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing
             for statement in mutation.statements:
                 opened.execute(statement)
         findings = verified(books.world).findings + verified(neighbour).findings
-        told = [(finding.row, finding.found.value) for finding in findings]
+        told = [(finding.row, finding.kind.value) for finding in findings]
         if (mutation.row, mutation.found) not in told:
             missed.append((mutation.name, mutation.row, mutation.found, told))
         with superuser(committing) as opened:
@@ -238,11 +238,11 @@ def test_a_shortened_chain_is_found_by_an_anchor_and_by_nothing_else(committing:
             opened.execute("DELETE FROM governance_changerecord WHERE id = %s", [link.entry_id])
     assert verified(books.world).findings == []
     [finding] = verified(books.world, anchors).findings
-    assert (finding.row, finding.found) == (f"links {cut[0].position} to {cut[-1].position}", "removed")
+    assert (finding.row, finding.kind) == (f"links {cut[0].position} to {cut[-1].position}", "removed")
     make_skill(books.world)
     make_skill(books.world)
     [finding] = verified(books.world, anchors).findings
-    assert (finding.row, finding.found) == (f"link {head.position}", "altered")
+    assert (finding.row, finding.kind) == (f"link {head.position}", "altered")
 
 
 def test_words_that_are_gone_are_found_and_the_row_they_were_about_is_named(committing: str) -> None:
@@ -252,5 +252,5 @@ def test_words_that_are_gone_are_found_and_the_row_they_were_about_is_named(comm
     [finding] = verified(books.world).findings
     with acting(books.world.operator):
         record = ChangeRecord.objects.get(pk=books.record_id)
-    assert (finding.row, finding.found.value) == (f"words of change record {record.pk}", "removed")
-    assert f"{record.act} on {record.subject_type} {record.subject_id}" in finding.sentence
+    assert (finding.row, finding.kind.value) == (f"words of change record {record.pk}", "removed")
+    assert f"{record.act} on {record.subject_type} {record.subject_id}" in finding.detail

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 # A scene in which a row of the noun stands, for nouns that no act changes.
 STANDING = {
     "member": Act.MEMBER_ADD,
-    "checkpoint": Act.CHECKPOINT_MAKE,
+    "checkpoint": Act.CHECKPOINT_CREATE,
     "member_overlay": Act.MEMBER_OVERLAY_WRITE,
 }
 # Rows that no scene has.

@@ -52,5 +52,5 @@ def test_sections_of_a_persona_labels_of_blocks_and_states_are_among_them() -> N
         "goals",
         "status",
         "label",
-        "pinned",
+        "is_pinned",
     }

@@ -201,9 +201,9 @@ def test_nobody_makes_an_agent_of_another_tenants_service_user() -> None:
     # R016
     world, other = make_world(), make_world()
     make = (
-        "INSERT INTO tenants_agent (tenant_id, key, title, service_user_id, model, contract, learns, taint, version,"
+        "INSERT INTO tenants_agent (tenant_id, key, title, service_user_id, model, contract, has_learning, taint, version,"
         " session_idle_seconds, max_steps, created_at, updated_at, user_is_service)"
-        " SELECT tenant_id, 'sales', title, %s, model, contract, learns, taint, version, session_idle_seconds, max_steps,"
+        " SELECT tenant_id, 'sales', title, %s, model, contract, has_learning, taint, version, session_idle_seconds, max_steps,"
         " now(), now(), true FROM tenants_agent LIMIT 1"
     )
     for user_id in (other.agent.service_user_id, other.operator_user.pk, 10**9):

@@ -144,7 +144,7 @@ def test_report_carries_nobodys_words_but_the_models_and_its_tools(victim: World
     assert lines(victim, out.session.conversation_id) == []
 
 
-@pytest.mark.parametrize("name", ["cost_micro_usd", "stand_in", "sender", "end_user_key", "is_reply", "approved_by"])
+@pytest.mark.parametrize("name", ["cost_micro_usd", "is_stand_in", "sender", "end_user_key", "is_reply", "approved_by"])
 def test_report_that_says_what_is_not_its_own_to_say_is_refused(victim: World, name: str) -> None:
     client, out = client_of(victim.token), handed(victim, "Where is my parcel?")
     answer = post(
@@ -184,9 +184,9 @@ def test_agents_own_database_role_writes_no_turn_no_call_and_no_report(victim: W
         assert attempt(victim.bot, statement, [turn]).sqlstate == NO_RIGHT, statement
 
 
-CALL = """INSERT INTO runtime_modelcall (tenant_id, turn_id, fence, round, step, text, model, stand_in, stop_reason, input_tokens,
-    output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, has_unexpected_miss, entries, ledger,
-    agent_prefix_sha256, workspace_prefix_sha256, at)
+CALL = """INSERT INTO runtime_modelcall (tenant_id, turn_id, fence, round, step, text, model, is_stand_in, stop_reason,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, has_unexpected_miss,
+    cache_entries, cache_ledger, agent_prefix_sha256, workspace_prefix_sha256, created_at)
     VALUES (app_tenant(), %s, 1, 1, 1, '', 'm', false, 'end_turn', 1, 1, 0, 0, 0, false, '{}', '{}', '', '', now())"""
 
 
@@ -194,7 +194,7 @@ def test_a_worker_answers_no_turn_that_was_not_reported_and_no_conversation_chan
     out, ours = handed(victim, "Where is my parcel?"), tell(victim, "Hello", thread="ours")
     turn, thread = out.turn.pk, out.session.conversation_id
     for statement, pk in (
-        ("UPDATE runtime_turn SET status = 'done', outcome = 'silent', framed = NULL WHERE id = %s", turn),
+        ("UPDATE runtime_turn SET status = 'done', outcome = 'silent', external_user_turn = NULL WHERE id = %s", turn),
         ("UPDATE runtime_turn SET status = 'failed' WHERE id = %s", turn),
         ("UPDATE conversations_conversation SET has_external_agent = false WHERE id = %s", thread),
         ("UPDATE conversations_conversation SET has_external_agent = true WHERE id = %s", ours.conversation_id),
@@ -215,6 +215,6 @@ def test_nothing_is_handed_out_or_reported_where_our_workers_answer(victim: Worl
     ours = tell(victim, "Hello", thread="ours")
     claimed = claim(ours.conversation_id, actor=victim.system)
     assert claimed is not None
-    for column in ("framed = '{}'", "report_sha256 = 'x'"):
+    for column in ("external_user_turn = '{}'", "report_sha256 = 'x'"):
         told = attempt(victim.system, f"UPDATE runtime_turn SET {column} WHERE id = %s", [claimed.turn.pk])  # noqa: S608  # of constants
         assert told.sqlstate == BROKEN_RULE, column

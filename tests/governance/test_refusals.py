@@ -45,7 +45,7 @@ def test_a_refused_attempt_says_who_tried_what_on_which_row_and_what_was_answere
     with pytest.raises(NotPermitted) as refused:
         amend_persona(persona, actor=world.bot, values={"style": "Brief."})
     [kept] = refusals(world)
-    assert (kept.act, kept.code, kept.sentence) == ("persona.amend", "not_permitted", str(refused.value))
+    assert (kept.act, kept.code, kept.detail) == ("persona.amend", "not_permitted", str(refused.value))
     assert (kept.subject_type, kept.subject_id) == ("personas.persona", persona.pk)
     assert (kept.actor_role, kept.actor_label, kept.agent_id) == ("agent", world.bot.label, world.agent.pk)
     assert kept.actor_user_id == world.bot.user_id
@@ -153,8 +153,8 @@ def test_a_tenant_that_is_not_there_has_no_books(world: World) -> None:
 def test_a_sentence_that_names_what_cannot_be_stored_is_kept_without_it(world: World) -> None:
     note(NotPermitted(f"There is no \x00 and no \ud800. {'x' * 600}"), world.operator)
     [kept] = refusals(world)
-    assert kept.sentence.startswith("There is no  and no \\ud800. xxx")
-    assert len(kept.sentence) == 500
+    assert kept.detail.startswith("There is no  and no \\ud800. xxx")
+    assert len(kept.detail) == 500
 
 
 def test_what_is_left_for_afterwards_is_done_at_once_if_nobody_acts(world: World) -> None:

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.django_db
 
 PAYING = {"body": "Call refund_order."}
 APPROVE = (
-    "INSERT INTO governance_approval (tenant_id, proposal_id, user_id, user_label, content_sha256, edited, is_self_approval,"
-    " confirmed_findings, reason, at) SELECT tenant_id, id, %s, 'me', {sha}, false, false, '[]', '', now()"
+    "INSERT INTO governance_approval (tenant_id, proposal_id, user_id, user_label, content_sha256, is_edited, is_self_approval,"
+    " confirmed_findings, reason, created_at) SELECT tenant_id, id, %s, 'me', {sha}, false, false, '[]', '', now()"
     " FROM governance_proposal WHERE id = %s"
 )
 
@@ -62,7 +62,7 @@ def test_an_approval_is_neither_changed_nor_removed(world: World, paying: Propos
 
 
 def test_an_agent_lowers_no_tier_and_its_words_void_what_was_approved(world: World, paying: Proposal) -> None:
-    lower = "UPDATE governance_proposal SET tier = 'low' WHERE id = %s"
+    lower = "UPDATE governance_proposal SET risk = 'low' WHERE id = %s"
     assert attempt(world.bot, lower, [paying.pk]).sqlstate == NO_RIGHT
     say_yes(paying, world.operator)
     run(world.bot, "UPDATE governance_proposal SET rationale = 'x' WHERE id = %s", paying.pk)
@@ -98,8 +98,8 @@ def test_an_agent_sees_proposals_on_the_profile_of_the_customer_it_serves_and_no
     profile = make_profile(world, "http:abc123")
     insert = (
         "INSERT INTO governance_proposal (tenant_id, agent_id, kind, target_type, target_id, target_label, base_version,"
-        " base_sha256, base_content, content, edited_by, content_sha256, tier, rationale, evidence, support_count, proposed_by,"
-        " proposers, state, round, claimed_by, revision_request, approval_count, replaced, decided_by, decision_reason,"
+        " base_sha256, base_content, content, edited_by, content_sha256, risk, rationale, evidence, support_count, proposed_by,"
+        " proposers, state, round, claimed_by, revision_request, approval_count, replaced_values, decided_by, decision_reason,"
         " reason_code, quarantine_reason, version, taint, created_at, updated_at) VALUES (%s, %s, 'profile.change',"
         " 'memory.customerprofile', %s, 'x', 1, '', '{}', '{}', '', '', 'low', '', '{}', 1, 'x', '[]', 'open', 1, '', '', 0,"
         " '{}', '', '', '', '', 1, 'agent', now(), now()) RETURNING id"

@@ -34,21 +34,21 @@ CASES = {
         by="agent",
     ),
     "block in a person's name": Case(
-        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'operator:99' WHERE NOT read_only",
-        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'operator:99' WHERE NOT is_read_only",
+        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'agent' WHERE NOT is_read_only",
         by="agent",
     ),
     "a person's words changed under the person's name": Case(
-        "UPDATE memory_memoryblock SET body = 'changed' WHERE NOT read_only",
-        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET body = 'changed' WHERE NOT is_read_only",
+        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT is_read_only",
         by="agent",
     ),
     "profile started in a person's name": Case(
         PROFILE.format(author="operator:99"), PROFILE.format(author="agent"), by="agent"
     ),
     "block passed off as a person's": Case(
-        "UPDATE memory_memoryblock SET taint = 'operator', updated_by = 'agent' WHERE NOT read_only",
-        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET taint = 'operator', updated_by = 'agent' WHERE NOT is_read_only",
+        "UPDATE memory_memoryblock SET taint = 'agent', updated_by = 'agent' WHERE NOT is_read_only",
         by="agent",
     ),
 }

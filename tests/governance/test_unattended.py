@@ -151,8 +151,11 @@ def test_a_revision_of_the_other_fields_is_proposed_all_the_same(db: None) -> No
 
 # A command line for the agent's rows, and the governed fields it fills in.
 BY_FIELD = {
-    Act.SWITCH_THROW: (("switch", "freeze-learning", "--reason", "Rest."), ("kind", "agent", "reason")),
-    Act.CHECKPOINT_MAKE: (("checkpoint", "Before the sale", "--why", "It begins."), ("name", "agent", "why", "moment")),
+    Act.KILL_SWITCH_ACTIVATE: (("switch", "freeze-learning", "--reason", "Rest."), ("kind", "agent", "reason")),
+    Act.CHECKPOINT_CREATE: (
+        ("checkpoint", "Before the sale", "--why", "It begins."),
+        ("name", "agent", "reason", "moment"),
+    ),
 }
 
 

@@ -122,7 +122,7 @@ def books(seen: Look) -> Iterator[str]:
             verified = verify((linked for linked, _ in linked_entries(side.tenant_id)), anchors)
             findings = [*verified.findings, *entries_beside(side.tenant_id)]
         seen.after.heads[side.tenant_id] = {verified.position: [verified.sha256]}
-        yield from (f"{finding.row} was {finding.found.value}. {finding.sentence}" for finding in findings)
+        yield from (f"{finding.row} was {finding.kind.value}. {finding.detail}" for finding in findings)
 
 
 def other_tenants(seen: Look) -> Iterator[str]:
@@ -179,12 +179,12 @@ def proposals(seen: Look) -> Iterator[str]:
 
 def _unapproved(proposal_id: int, now: Waiting, seen: Look) -> Iterator[str]:
     said_yes = seen.observer.approvers(proposal_id, now.content_sha256)
-    needed = seen.observer.reviewers_needed(now.tenant_id) if now.tier == HIGH else 1
+    needed = seen.observer.reviewers_needed(now.tenant_id) if now.risk == HIGH else 1
     counted = said_yes - now.authors if needed > 1 else said_yes
     if strangers := said_yes - seen.observer.people(now.tenant_id):
         yield f"proposal {proposal_id} was approved by {sorted(strangers)}, who are no people of its tenant"
     if len(counted) < needed:
-        yield f"proposal {proposal_id} of the tier {now.tier} was applied with {len(counted)} of {needed} reviewers"
+        yield f"proposal {proposal_id} of the tier {now.risk} was applied with {len(counted)} of {needed} reviewers"
     if seen.step.actor is None or seen.step.actor.role not in PEOPLE:
         yield f"proposal {proposal_id} was applied by {seen.step.name}"
 

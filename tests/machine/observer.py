@@ -62,7 +62,7 @@ class Waiting:
 
     tenant_id: int
     state: str
-    tier: str
+    risk: str
     content_sha256: str
     authors: frozenset[int]
 
@@ -130,13 +130,13 @@ class Observer:
     def proposals(self) -> dict[int, Waiting]:
         """Every proposal."""
         rows = self.ask(
-            "SELECT id, tenant_id, state, tier, content_sha256, proposers, edited_by_id FROM governance_proposal"
+            "SELECT id, tenant_id, state, risk, content_sha256, proposers, edited_by_id FROM governance_proposal"
             " WHERE tenant_id = ANY(%s)",
             self.tenant_ids,
         )
         return {
-            int(row): Waiting(tenant, state, tier, sha256, frozenset({*proposers, *({editor} - {None})}))
-            for row, tenant, state, tier, sha256, proposers, editor in rows
+            int(row): Waiting(tenant, state, risk, sha256, frozenset({*proposers, *({editor} - {None})}))
+            for row, tenant, state, risk, sha256, proposers, editor in rows
         }
 
     def open_twice(self) -> list[tuple[Any, ...]]:

@@ -39,13 +39,13 @@ def _clear(chosen: Chosen) -> object:
 
 def _dismiss(chosen: Chosen) -> object:
     row = chosen.row(Contradiction)
-    return dismiss_contradiction(row, actor=chosen.actor, dismissal=chosen.words, read_at=chosen.read_at(row))
+    return dismiss_contradiction(row, actor=chosen.actor, dismissal_reason=chosen.words, read_at=chosen.read_at(row))
 
 
 CONTRADICTIONS: Mapping[Act, Deed] = {
-    Act.CONTRADICTION_LOOK: _look,
+    Act.CONTRADICTION_SCAN: _look,
     Act.CONTRADICTION_FIND: _find,
-    Act.CONTRADICTION_RETURN: _return,
+    Act.CONTRADICTION_RECUR: _return,
     Act.CONTRADICTION_CLEAR: _clear,
     Act.CONTRADICTION_DISMISS: _dismiss,
     Act.CONTRADICTION_REOPEN: amending(Contradiction, reopen_contradiction),

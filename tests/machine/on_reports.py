@@ -32,12 +32,12 @@ def _report(chosen: Chosen) -> object:
 
 def _settle(chosen: Chosen) -> object:
     row, outcome = chosen.row(Report), Report.Outcome.values[chosen.pick % len(Report.Outcome)]
-    said = {"outcome": outcome, "settlement": chosen.words}
+    said = {"outcome": outcome, "resolution": chosen.words}
     return settle_report(row, actor=chosen.actor, read_at=chosen.read_at(row), **said)
 
 
 REPORTS: Mapping[Act, Deed] = {
-    Act.REPORT_MAKE: _report,
+    Act.REPORT_CREATE: _report,
     Act.REPORT_WITHDRAW: amending(Report, withdraw_report),
-    Act.REPORT_SETTLE: _settle,
+    Act.REPORT_RESOLVE: _settle,
 }

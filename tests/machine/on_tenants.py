@@ -130,7 +130,7 @@ TENANTS: Mapping[Act, Deed] = {
     Act.LIMIT_LIFT: amending(MemberLimit, unlimit_member),
     Act.GRANT_WRITE: _grants,
     Act.GRANT_WITHDRAW: amending(AgentGrants, withdraw_grants),
-    Act.SWITCH_THROW: _throw,
-    Act.SWITCH_LIFT: amending(KillSwitch, lift_switch),
-    Act.CHECKPOINT_MAKE: lambda chosen: make_checkpoint(chosen.words, actor=chosen.actor, agent_id=chosen.agent.pk),
+    Act.KILL_SWITCH_ACTIVATE: _throw,
+    Act.KILL_SWITCH_DEACTIVATE: amending(KillSwitch, lift_switch),
+    Act.CHECKPOINT_CREATE: lambda chosen: make_checkpoint(chosen.words, actor=chosen.actor, agent_id=chosen.agent.pk),
 }

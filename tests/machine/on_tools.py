@@ -69,9 +69,9 @@ TOOLS: Mapping[Act, Deed] = {
     Act.TOOL_SERVER_REFRESH: _refresh,
     Act.AGENT_TOOL_ALLOW: _allow,
     Act.AGENT_TOOL_AMEND: _amend,
-    Act.TOOL_APPROVAL_ASK: _ask,
+    Act.TOOL_APPROVAL_REQUEST: _ask,
     Act.TOOL_APPROVAL_APPROVE: amending(ToolApproval, approve_call),
     Act.TOOL_APPROVAL_REFUSE: _refuse,
-    Act.TOOL_APPROVAL_SPEND: _spend,
+    Act.TOOL_APPROVAL_CONSUME: _spend,
     Act.AGENT_TOOL_WITHDRAW: amending(AgentTool, withdraw_tool),
 }

@@ -67,6 +67,6 @@ VERSIONS: Mapping[Act, Deed] = {
     Act.EDIT_CLUSTER_PROPOSE: amending(EditCluster, propose_habit),
     Act.EDIT_CLUSTER_DISMISS: _dismiss,
     Act.EDIT_CLUSTER_REOPEN: amending(EditCluster, reopen_cluster),
-    Act.EXAMPLE_KEEP: _keep,
+    Act.EXAMPLE_ADD: _keep,
     Act.EXAMPLE_RETIRE: amending(Example, retire_example),
 }

@@ -124,10 +124,12 @@ def _block_write(chosen: Chosen) -> object:
     rows = chosen.there.rows(MemoryBlock)
     if rows and chosen.pick % 3:
         row = chosen.row(MemoryBlock)
-        values: dict[str, object] = {"pinned": bool(chosen.pick % 2), "body": chosen.words}
+        values: dict[str, object] = {"is_pinned": bool(chosen.pick % 2), "body": chosen.words}
         return write_block(row, actor=chosen.actor, values=values, read_at=chosen.read_at(row))
     block = MemoryBlock(tenant_id=chosen.actor.tenant_id, agent_id=chosen.agent.pk)
-    return write_block(block, actor=chosen.actor, values={"label": chosen.name, "body": chosen.words, "pinned": True})
+    return write_block(
+        block, actor=chosen.actor, values={"label": chosen.name, "body": chosen.words, "is_pinned": True}
+    )
 
 
 def _open(chosen: Chosen) -> object:
@@ -260,9 +262,9 @@ WORDS: Mapping[Act, Deed] = {
         chosen.row(AgentMemory), _whole(chosen), actor=chosen.actor, evidence=None
     ),
     Act.MEMORY_APPROVE: _approved(AgentMemory, approve_memory),
-    Act.MEMORY_DATE: _dated(AgentMemory, date_memory),
-    Act.BLOCK_DATE: _dated(MemoryBlock, date_block),
-    Act.PROFILE_DATE: _dated_note,
+    Act.MEMORY_SET_LINE_DATES: _dated(AgentMemory, date_memory),
+    Act.BLOCK_SET_LINE_DATES: _dated(MemoryBlock, date_block),
+    Act.PROFILE_SET_LINE_DATES: _dated_note,
     Act.BLOCK_WRITE: _block_write,
     Act.BLOCK_AMEND: _remember(MemoryBlock, amend_block),
     Act.BLOCK_PROPOSE: lambda chosen: hold_back(
@@ -271,7 +273,7 @@ WORDS: Mapping[Act, Deed] = {
     Act.PROFILE_PROPOSE: lambda chosen: propose_profile(
         chosen.row(CustomerProfile), {"notes": chosen.words}, actor=chosen.actor, evidence=None
     ),
-    Act.SKILL_KEEP: _held(keep_skill),
+    Act.SKILL_RETAIN: _held(keep_skill),
     Act.SKILL_QUARANTINE: _held(quarantine_skill),
     Act.SKILL_RELEASE: _held(release_skill),
     Act.BLOCK_APPROVE: _approved(MemoryBlock, approve_block),

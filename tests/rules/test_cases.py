@@ -9,10 +9,10 @@ from apps.learning.lessons.cases import (
     Told,
     Untaught,
     masked,
-    of_dead_turn,
     of_discarded_draft,
     of_edited_draft,
     of_escalation,
+    of_failed_turn,
     of_rejected_version,
     of_rejection,
 )
@@ -35,8 +35,8 @@ def test_a_discarded_draft_and_an_answer_keep_a_persons_words() -> None:
 @pytest.mark.parametrize("code", sorted(AGENTS_OWN))
 def test_a_turn_teaches_only_what_the_agent_failed_at(code: str) -> None:
     # R138
-    assert of_dead_turn("May I?", code, "It stopped.") == Told("May I?", "The agent gave no answer. It stopped.")
-    assert isinstance(of_dead_turn("May I?", "bad_request", "It stopped."), Untaught)
+    assert of_failed_turn("May I?", code, "It stopped.") == Told("May I?", "The agent gave no answer. It stopped.")
+    assert isinstance(of_failed_turn("May I?", "bad_request", "It stopped."), Untaught)
 
 
 def test_a_rejection_teaches_by_the_words_of_the_reason() -> None:
@@ -59,7 +59,7 @@ def test_what_is_kept_is_masked_while_it_is_whole() -> None:
     told = masked(Told(f"Mia\n asks {long}", long, "Mia"), lambda text: text.replace("Mia", "[name]"))
     assert isinstance(told, Told)
     assert told.situation.startswith("[name] asks a")
-    assert (len(told.situation), len(told.went_wrong), told.instead) == (
+    assert (len(told.situation), len(told.problem), told.correction) == (
         SITUATION_CHARACTERS,
         SAID_CHARACTERS,
         "[name]",

@@ -28,11 +28,11 @@ def figures(
     used_days_ago: float | None = None,
     retained_until: datetime | None = None,
     conversations: int = CONVERSATIONS_ENOUGH,
-    with_it: Share = GOOD,
+    with_skill: Share = GOOD,
 ) -> Figures:
     """Of a skill that was approved long ago."""
     used = None if used_days_ago is None else NOW - timedelta(days=used_days_ago)
-    return Figures(NOW - 3 * UNUSED_AFTER, used, retained_until, 0, 0, conversations, with_it, GOOD)
+    return Figures(NOW - 3 * UNUSED_AFTER, used, retained_until, 0, 0, conversations, with_skill, GOOD)
 
 
 def causes(told: Figures) -> list[Cause]:
@@ -42,17 +42,17 @@ def causes(told: Figures) -> list[Cause]:
 def test_a_skill_that_nobody_fetched_is_suggested_once_its_agent_was_busy_enough() -> None:
     [found] = suggestions(figures(), NOW)
     assert found.cause == Cause.UNUSED
-    assert found.sentence == "Nobody fetched it for 180 days, while its agent had 20 conversations."
+    assert found.detail == "Nobody fetched it for 180 days, while its agent had 20 conversations."
     assert causes(figures(conversations=CONVERSATIONS_ENOUGH - 1)) == []
     assert causes(figures(used_days_ago=UNUSED_AFTER.days - 1)) == []
     assert causes(figures(used_days_ago=UNUSED_AFTER.days)) == [Cause.UNUSED]
 
 
 def test_a_skill_that_goes_badly_is_suggested_with_both_shares() -> None:
-    [found] = suggestions(figures(used_days_ago=1, with_it=BAD), NOW)
+    [found] = suggestions(figures(used_days_ago=1, with_skill=BAD), NOW)
     assert found.cause == Cause.WORSE
-    assert found.sentence == "Of 40 conversations with it 75 % ended badly; of 100 without it 10 %."
-    assert causes(figures(with_it=BAD)) == [Cause.UNUSED, Cause.WORSE]
+    assert found.detail == "Of 40 conversations with it 75 % ended badly; of 100 without it 10 %."
+    assert causes(figures(with_skill=BAD)) == [Cause.UNUSED, Cause.WORSE]
 
 
 def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> None:
@@ -60,7 +60,7 @@ def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> No
     told = replace(figures(used_days_ago=1), newer=newer)
     [found] = suggestions(told, NOW)
     assert found.cause == Cause.SUPERSEDED
-    assert found.sentence == (
+    assert found.detail == (
         "“Refund a late order”, approved on 19 November 2026 and so later, says the same."
         " Both call `refund`; their words agree by 84%."
     )

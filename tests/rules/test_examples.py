@@ -27,7 +27,7 @@ def test_whatever_identifies_somebody_is_masked_and_counted() -> None:
     assert kept.words == Words(
         "[name] asks for [policy-number].", "Dear [name], it is on its way.", "Write to [e-mail], [name]."
     )
-    assert kept.masked == {"e-mail": 1, "name": 3, "policy-number": 1}
+    assert kept.masked_counts == {"e-mail": 1, "name": 3, "policy-number": 1}
     assert vet(kept.words, firewall) == Vetted(kept.words, {}, kept.keywords), "masking again changes nothing"
 
 

@@ -24,7 +24,7 @@ MATTERS = {
     "closing": "Kind regards.",
     "refund": "The refund is on its way.",
     "returns": "Returns are free.",
-    "reaching_us": "Write to [e-mail].",
+    "contact_details": "Write to [e-mail].",
     "money": "It costs € [number].",
     "duration": "within [number] days",
     "date": "on Monday",

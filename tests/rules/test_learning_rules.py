@@ -51,7 +51,7 @@ def test_one_thing_done_for_a_customer_is_work(name: str) -> None:
         ([*TALK, Line("agent", "Bye")], "solved", "trivial", "without a tool"),
         ([*TALK, RECALLED], "solved", "trivial", "reads and keeps what it knows"),
         ([*TALK, RECALLED, KEPT], "solved", "trivial", "reads and keeps what it knows"),
-        ([*TALK, WORK], "unsolved", "negative", "did not end well"),
+        ([*TALK, WORK], "unsolved", "unsolved", "did not end well"),
     ],
 )
 def test_what_can_teach_nothing_is_refused_with_its_reason(

@@ -124,7 +124,7 @@ def test_each_case_counts_and_makes_surer_up_to_a_bound(sources: list[LessonSour
 
 
 def test_an_older_case_that_comes_late_does_not_set_the_clock_back() -> None:
-    assert seen_again(lesson(), LessonSource.DEAD_TURN, NOW - timedelta(days=1)).last_seen_at == NOW
+    assert seen_again(lesson(), LessonSource.FAILED_TURN, NOW - timedelta(days=1)).last_seen_at == NOW
 
 
 @pytest.mark.parametrize(("support", "confidence", "passes"), [(1, 0.39, False), (2, 0.0, True), (1, 0.4, True)])

@@ -174,7 +174,7 @@ def test_endpoint_of_ones_own_wants_no_key(base_url: str) -> None:
         finally:
             await backend.aclose()
 
-    assert asyncio.run(hello()).stand_in
+    assert asyncio.run(hello()).is_stand_in
 
 
 def test_nobody_listening_is_a_lost_connection() -> None:

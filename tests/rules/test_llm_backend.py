@@ -73,7 +73,7 @@ def test_text_comes_back_with_usage_and_the_label_of_the_stand_in(backend: Anthr
     reply = backend.complete(HELLO)
     assert reply.text == "Hello. How can I help you?"
     assert reply.blocks == ({"type": "text", "text": reply.text},)
-    assert (reply.model, reply.stop_reason, reply.stand_in) == ("claude-opus-5-5", StopReason.END_TURN, True)
+    assert (reply.model, reply.stop_reason, reply.is_stand_in) == ("claude-opus-5-5", StopReason.END_TURN, True)
     assert reply.message_id.startswith("msg_")
     assert reply.usage == Usage(input_tokens=2, output_tokens=7)
 

@@ -69,7 +69,7 @@ def test_another_server_is_not_taken_for_the_stand_in() -> None:
         backend = AnthropicBackend("a-key", base_url=url)
         reply = backend.complete(HELLO)
         backend.close()
-    assert reply.stand_in is False
+    assert reply.is_stand_in is False
     assert reply.usage == Usage(input_tokens=3, output_tokens=1, cache_write_5m_tokens=9)
 
 

@@ -115,7 +115,7 @@ def test_stream_of_another_endpoint_is_read_whole() -> None:
     heard: list[str] = []
     unknown: JsonObject = {"type": "surprise", "surprise": 1}
     reply = ask(saying(sse(STARTED, {"type": "ping"}, TEXT, unknown, WORD, ENDED, STOPPED)), listener=heard.append)
-    assert (reply.text, heard, reply.stand_in) == ("Well.", ["Well."], False)
+    assert (reply.text, heard, reply.is_stand_in) == ("Well.", ["Well."], False)
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
 

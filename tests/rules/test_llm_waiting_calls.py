@@ -33,7 +33,7 @@ def test_cancelled_call_hangs_up(base_url: str, step: JsonObject, listener: List
             await task
         await asyncio.to_thread(until, base_url, "abandoned", 1)
         await asyncio.to_thread(until, base_url, "in_flight", 0)
-        assert (await backend.complete(HELLO, listener)).stand_in
+        assert (await backend.complete(HELLO, listener)).is_stand_in
 
     within_loop(base_url, give_up)
 

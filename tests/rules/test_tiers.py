@@ -37,10 +37,10 @@ def test_nothing_to_compare_is_low() -> None:
 @pytest.mark.parametrize(
     ("tier", "wanted", "panel"),
     [
-        (Tier.LOW, 2, Panel(1, is_self_approval=True)),
-        (Tier.ELEVATED, 2, Panel(1, is_self_approval=True)),
-        (Tier.HIGH, 2, Panel(2, is_self_approval=False)),
-        (Tier.HIGH, 1, Panel(1, is_self_approval=True)),
+        (Tier.LOW, 2, Panel(1, may_self_approve=True)),
+        (Tier.ELEVATED, 2, Panel(1, may_self_approve=True)),
+        (Tier.HIGH, 2, Panel(2, may_self_approve=False)),
+        (Tier.HIGH, 1, Panel(1, may_self_approve=True)),
     ],
 )
 def test_only_the_high_tier_asks_for_two_who_wrote_none_of_it(tier: Tier, wanted: int, panel: Panel) -> None:
@@ -48,8 +48,8 @@ def test_only_the_high_tier_asks_for_two_who_wrote_none_of_it(tier: Tier, wanted
 
 
 def test_an_author_counts_where_the_panel_lets_authors_count() -> None:
-    assert standing({1, 2}, {1}, Panel(2, is_self_approval=False)) == 1
-    assert standing({1, 2}, {1}, Panel(1, is_self_approval=True)) == 2
+    assert standing({1, 2}, {1}, Panel(2, may_self_approve=False)) == 1
+    assert standing({1, 2}, {1}, Panel(1, may_self_approve=True)) == 2
 
 
 def test_hard_donts_weigh_more_than_voice() -> None:

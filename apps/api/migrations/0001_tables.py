@@ -26,7 +26,7 @@ class Migration(TableMigration):
                         to="tenants.tenant",
                     ),
                 ),
-                ("asker", models.CharField(help_text="Whose key it is: agent:7 or member:3.", max_length=40)),
+                ("caller", models.CharField(help_text="Whose key it is: agent:7 or member:3.", max_length=40)),
                 ("key", models.CharField(max_length=200)),
                 ("request_sha256", models.CharField(max_length=64)),
                 (
@@ -44,14 +44,14 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("location", models.CharField(db_default="", max_length=200)),
-                ("begun_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("claimed_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("expires_at", models.DateTimeField()),
             ],
             options={
                 "indexes": [models.Index(fields=["expires_at"], name="idempotency_record_by_expiry")],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "asker", "key"), name="caller_uses_an_idempotency_key_once"
+                        fields=("tenant", "caller", "key"), name="caller_uses_an_idempotency_key_once"
                     )
                 ],
             },

@@ -78,9 +78,9 @@ def grounded(draft: Any) -> SafeString:
 WHOSE = {
     "operator": ("good", "a person's"),
     "agent": ("plain", "the agent's"),
-    "tool-derived": ("waits", "from a tool"),
-    "customer-derived": ("waits", "from a customer"),
-    "imported": ("waits", "imported"),
+    "tool": ("waits", "from a tool"),
+    "customer": ("waits", "from a customer"),
+    "import": ("waits", "imported"),
 }
 
 

@@ -57,6 +57,6 @@ CREATE POLICY conversations_message_talk_insert ON conversations_message AS REST
     TO @operator@ WITH CHECK (NOT EXISTS (
     SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id AND thread.member_user_id IS NOT NULL));
 GRANT SELECT, INSERT ON conversations_message TO @operator@;
-GRANT SELECT, INSERT, UPDATE (text, tool_calls, wire) ON conversations_message TO @worker@;
+GRANT SELECT, INSERT, UPDATE (text, tool_calls, api_message) ON conversations_message TO @worker@;
 GRANT SELECT ON conversations_message TO @agent@, @staff@;
 GRANT SELECT (id, sender, text, created_at, conversation_id, tenant_id) ON conversations_message TO @cross_tenant@;

@@ -48,4 +48,4 @@ CREATE TRIGGER refuse_line_of_another_agent BEFORE INSERT
 
 -- conversations_message: A message never changes, except that its words are emptied for a conversation off the record.
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE
-    ON conversations_message FOR EACH ROW EXECUTE FUNCTION refuse_change_except_erasure('text', 'tool_calls', 'wire');
+    ON conversations_message FOR EACH ROW EXECUTE FUNCTION refuse_change_except_erasure('text', 'tool_calls', 'api_message');

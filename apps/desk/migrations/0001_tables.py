@@ -34,9 +34,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -212,9 +212,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -278,7 +278,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "dismissal",
+                    "dismissal_reason",
                     models.TextField(
                         blank=True,
                         validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
@@ -350,9 +350,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -422,7 +422,7 @@ class Migration(TableMigration):
                 (
                     "status",
                     models.CharField(
-                        choices=[("open", "Open"), ("settled", "Settled"), ("withdrawn", "Withdrawn")],
+                        choices=[("open", "Open"), ("resolved", "Resolved"), ("withdrawn", "Withdrawn")],
                         default="open",
                         max_length=10,
                     ),
@@ -444,7 +444,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "settlement",
+                    "resolution",
                     models.TextField(
                         blank=True,
                         validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
@@ -463,7 +463,7 @@ class Migration(TableMigration):
                     models.Index(fields=["tenant", "conversation", "id"], name="report_by_conversation"),
                     models.Index(fields=["tenant", "created_at"], name="report_by_time"),
                     models.Index(
-                        condition=models.Q(("status", "settled")),
+                        condition=models.Q(("status", "resolved")),
                         fields=["decided_at"],
                         name="resolved_report_by_decision",
                     ),
@@ -499,16 +499,16 @@ class Migration(TableMigration):
                         condition=models.Q(
                             models.Q(
                                 ("decided_at__isnull", False),
-                                ("status", "settled"),
+                                ("status", "resolved"),
                                 models.Q(("outcome", ""), _negated=True),
                                 models.Q(("decided_by", ""), _negated=True),
                             ),
                             models.Q(
-                                models.Q(("status", "settled"), _negated=True),
+                                models.Q(("status", "resolved"), _negated=True),
                                 ("decided_at__isnull", True),
                                 ("decided_by", ""),
                                 ("outcome", ""),
-                                ("settlement", ""),
+                                ("resolution", ""),
                             ),
                             _connector="OR",
                         ),
@@ -535,9 +535,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,

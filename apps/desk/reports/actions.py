@@ -30,13 +30,13 @@ def make_report(
         agent_id=agent_id,
         author=actor.label,
         # Whoever explains what was wrong repeats what a customer wrote.
-        taint=Taint.CUSTOMER_DERIVED,
+        taint=Taint.CUSTOMER,
     )
     values = {"explanation": _plain(explanation), "correction": _plain(correction)}
     # The conversation is not named: a report is about it, and nothing that the conversation left behind.
-    with governed(Act.REPORT_MAKE, row, actor=actor, evidence={"message_id": message_id}):
+    with governed(Act.REPORT_CREATE, row, actor=actor, evidence={"message_id": message_id}):
         _refuse_unreportable(row)
-        take_values(row, Act.REPORT_MAKE, {"reason_code": reason_code, **values})
+        take_values(row, Act.REPORT_CREATE, {"reason_code": reason_code, **values})
         if flaw := unexplained(reason_code, explanation):
             raise Invalid(flaw, {"explanation": [flaw]})
     return row
@@ -53,14 +53,14 @@ def withdraw_report(report: Report, *, actor: Actor, read_at: int | None = None,
 
 
 def settle_report(
-    report: Report, *, actor: Actor, outcome: str, settlement: str = "", read_at: int | None = None
+    report: Report, *, actor: Actor, outcome: str, resolution: str = "", read_at: int | None = None
 ) -> Report:
     """Say what has to change, or that nothing was wrong. What it teaches is counted; what is to be changed, people change."""
     if not outcome:
         raise Invalid("Say what came of the report.", {"outcome": ["This may not be blank."]})
-    with governed(Act.REPORT_SETTLE, report, actor=actor, read_at=read_at, reason=settlement) as row:
+    with governed(Act.REPORT_RESOLVE, report, actor=actor, read_at=read_at, reason=resolution) as row:
         row.settle()
-        row.outcome, row.settlement = outcome, _plain(settlement)
+        row.outcome, row.resolution = outcome, _plain(resolution)
         row.decided_by, row.decided_at = actor.label, timezone.now()
     return report
 

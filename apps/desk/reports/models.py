@@ -6,7 +6,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import models
 from django_fsm import transition
 
-from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, SETTLEMENT_CHARACTERS
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
 from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
@@ -37,7 +37,7 @@ class Report(Governed):
         """Both others are final; who thinks again after withdrawing reports it again."""
 
         OPEN = "open"
-        SETTLED = "settled"
+        RESOLVED = "resolved"
         WITHDRAWN = "withdrawn"
 
     class Reason(models.TextChoices):
@@ -76,8 +76,8 @@ class Report(Governed):
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     author = models.CharField(max_length=200, editable=False)
     outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True)
-    settlement = models.TextField(
-        "what was done about it", blank=True, validators=[plain_text, MaxLengthValidator(SETTLEMENT_CHARACTERS)]
+    resolution = models.TextField(
+        "what was done about it", blank=True, validators=[plain_text, MaxLengthValidator(RESOLUTION_CHARACTERS)]
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)
@@ -104,11 +104,11 @@ class Report(Governed):
                 name="report_for_reason_other_has_an_explanation",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="settled", decided_at__isnull=False)
+                condition=models.Q(status="resolved", decided_at__isnull=False)
                 & ~models.Q(outcome="")
                 & ~models.Q(decided_by="")
-                | ~models.Q(status="settled")
-                & models.Q(outcome="", settlement="", decided_by="", decided_at__isnull=True),
+                | ~models.Q(status="resolved")
+                & models.Q(outcome="", resolution="", decided_by="", decided_at__isnull=True),
                 name="resolved_report_has_an_outcome",
             ),
         ]
@@ -117,14 +117,14 @@ class Report(Governed):
             models.Index(fields=["tenant", "conversation", "id"], name="report_by_conversation"),
             models.Index(fields=["tenant", "created_at"], name="report_by_time"),
             models.Index(
-                fields=["decided_at"], condition=models.Q(status="settled"), name="resolved_report_by_decision"
+                fields=["decided_at"], condition=models.Q(status="resolved"), name="resolved_report_by_decision"
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_reason_code_display()} ({self.get_status_display()})"
 
-    @transition(field=status, source=Status.OPEN, target=Status.SETTLED)
+    @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
     def settle(self) -> None:
         """A person looked at it and said what has to change."""
 

@@ -5,7 +5,7 @@ from typing import Final
 
 EXPLANATION_CHARACTERS: Final = 2_000
 CORRECTION_CHARACTERS: Final = 4_000
-SETTLEMENT_CHARACTERS: Final = 2_000
+RESOLUTION_CHARACTERS: Final = 2_000
 # The reason that says nothing by itself.
 OTHER: Final = "other"
 ONLY_ITS_REPORTER: Final = "Only whoever made a report withdraws it. Settle it instead: nothing was wrong."

@@ -23,8 +23,8 @@ CREATE POLICY desk_escalation_agent ON desk_escalation AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent() AND EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id))
     WITH CHECK (agent_id = app_agent() AND EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id));
 CREATE POLICY desk_escalation_agent_insert ON desk_escalation AS RESTRICTIVE FOR INSERT TO @agent@
-    WITH CHECK (opened_by LIKE 'agent:%' AND taint = 'customer-derived'
-        AND decided_by = '' AND answer = '' AND dismissal = '');
+    WITH CHECK (opened_by LIKE 'agent:%' AND taint = 'customer'
+        AND decided_by = '' AND answer = '' AND dismissal_reason = '');
 CREATE POLICY desk_escalation_agent_update ON desk_escalation AS RESTRICTIVE FOR UPDATE TO @agent@ USING (status = 'open');
 CREATE POLICY desk_escalation_cross_tenant ON desk_escalation TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON desk_escalation TO @operator@, @worker@, @agent@, @staff@;

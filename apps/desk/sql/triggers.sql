@@ -20,8 +20,8 @@ CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, conversation_id, agent_id
     ON desk_report FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER check_report BEFORE INSERT ON desk_report FOR EACH ROW EXECUTE FUNCTION check_report();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
-    ON desk_report FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>settled open>withdrawn');
-CREATE TRIGGER refuse_change_of_resolution BEFORE UPDATE OF outcome, settlement, decided_by, decided_at
+    ON desk_report FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>resolved open>withdrawn');
+CREATE TRIGGER refuse_change_of_resolution BEFORE UPDATE OF outcome, resolution, decided_by, decided_at
     ON desk_report FOR EACH ROW WHEN (OLD.status <> 'open') EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON desk_report FOR EACH ROW EXECUTE FUNCTION stamp_version();
 CREATE TRIGGER refuse_text_edit BEFORE UPDATE OF explanation, correction

@@ -37,7 +37,7 @@ BEGIN
     link.entry_type := kind;
     link.entry_id := entry ->> 'id';
     link.entry_sha256 := audit_sha256(entry);
-    link.at := clock_timestamp();
+    link.created_at := clock_timestamp();
     link.sha256 := audit_sha256(to_jsonb(link));
     INSERT INTO governance_auditlink SELECT link.*;
 END $$;
@@ -142,7 +142,7 @@ $$;
 -- How many reviewers a proposal needs: at high risk the number in the tenant's settings (2 without settings), otherwise one.
 CREATE OR REPLACE FUNCTION count_required_reviewers(proposal governance_proposal) RETURNS integer
     LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN proposal.tier = 'high' THEN coalesce((SELECT settings.high_risk_reviewers
+    SELECT CASE WHEN proposal.risk = 'high' THEN coalesce((SELECT settings.high_risk_reviewers
         FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = proposal.tenant_id), 2) ELSE 1 END
 $$;
 
@@ -215,7 +215,7 @@ CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows i
             RETURN QUERY SELECT 'skill', shown.id, shown.updated_at, common FROM skills_skill AS shown
                 WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
-        IF 'line' = ANY (kinds) THEN
+        IF 'memory_line' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_memoryline
                 WHERE build_search_vector(tenant_id, text) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
@@ -224,10 +224,10 @@ CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows i
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
                     WHERE build_search_vector(tenant_id, text) @@ sought AND true;
             END IF;
-            RETURN QUERY SELECT 'line', shown.id, shown.began_at, common FROM memory_memoryline AS shown
+            RETURN QUERY SELECT 'memory_line', shown.id, shown.created_at, common FROM memory_memoryline AS shown
                 WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
-        IF 'block' = ANY (kinds) THEN
+        IF 'memory_block' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_memoryblock
                 WHERE build_search_vector(tenant_id, label) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
@@ -236,7 +236,7 @@ CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows i
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
                     WHERE build_search_vector(tenant_id, label) @@ sought AND true;
             END IF;
-            RETURN QUERY SELECT 'block', shown.id, shown.updated_at, common FROM memory_memoryblock AS shown
+            RETURN QUERY SELECT 'memory_block', shown.id, shown.updated_at, common FROM memory_memoryblock AS shown
                 WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'proposal' = ANY (kinds) THEN
@@ -255,16 +255,16 @@ CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows i
         END IF;
         IF 'profile_line' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_profileline
-                WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'standing' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'active' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
-                SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, status, source_conversation, text FROM memory_profileline
+                SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, status, source_conversation_id, text FROM memory_profileline
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'standing';
+                    WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'active';
             END IF;
-            RETURN QUERY SELECT 'profile_line', shown.id, shown.began_at, common FROM memory_profileline AS shown
+            RETURN QUERY SELECT 'profile_line', shown.id, shown.created_at, common FROM memory_profileline AS shown
                 WHERE shown.id = ANY (hits) AND NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
-                    AND thread.id = shown.source_conversation AND thread.off_the_record) ORDER BY shown.id DESC LIMIT max_rows;
+                    AND thread.id = shown.source_conversation_id AND thread.off_the_record) ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'change' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.record_id), '{}') INTO hits FROM (SELECT record_id FROM governance_changetext
@@ -276,7 +276,7 @@ CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows i
                 SELECT hits || coalesce(array_agg(hit.record_id), '{}') INTO hits FROM (SELECT record_id, tenant_id, before, after, reason
                     FROM governance_changetext WHERE record_id = ANY (newest) OFFSET 0) AS hit WHERE build_search_vector(tenant_id, collect_changed_words(before, after, reason)) @@ sought;
             END IF;
-            RETURN QUERY SELECT 'change', shown.id, shown.at, common FROM governance_changerecord AS shown
+            RETURN QUERY SELECT 'change', shown.id, shown.created_at, common FROM governance_changerecord AS shown
                 WHERE shown.id = ANY (hits) AND shown.subject_type NOT IN ('conversations.conversation', 'desk.draft', 'desk.escalation', 'memory.customerprofile', 'notebook.note', 'personas.memberoverlay', 'tools.toolapproval', 'desk.report')
                 AND NOT (shown.version_before = 0 AND shown.subject_type IN ('governance.proposal', 'memory.agentmemory', 'memory.memoryblock', 'skills.skill'))
                 AND NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
@@ -326,7 +326,7 @@ BEGIN
             AND NOT (OLD.state = 'open' AND NEW.state = 'expired' AND OLD.expires_at <= clock_timestamp()) THEN
             RAISE EXCEPTION 'People decide on proposals; time alone expires them.' USING ERRCODE = 'insufficient_privilege';
         END IF;
-        IF is_agent AND array_position(rank, NEW.tier::text) < array_position(rank, OLD.tier::text) THEN
+        IF is_agent AND array_position(rank, NEW.risk::text) < array_position(rank, OLD.risk::text) THEN
             RAISE EXCEPTION 'An agent does not lower the tier of a proposal.' USING ERRCODE = 'insufficient_privilege';
         END IF;
         IF OLD.state = 'applied' AND NEW.state = 'open' AND OLD.decided_at < clock_timestamp() - interval '1 minute' THEN
@@ -345,7 +345,7 @@ BEGIN
     IF TG_OP = 'UPDATE' AND OLD.state = 'open' AND NEW.state = 'applied' THEN
         IF count_proposal_approvals(NEW) < count_required_reviewers(NEW) THEN
             RAISE EXCEPTION 'A proposal is applied when enough reviewers approved what it says: % of the tier % did, % are needed.',
-                count_proposal_approvals(NEW), NEW.tier, count_required_reviewers(NEW) USING ERRCODE = 'check_violation';
+                count_proposal_approvals(NEW), NEW.risk, count_required_reviewers(NEW) USING ERRCODE = 'check_violation';
         END IF;
     END IF;
     RETURN NEW;

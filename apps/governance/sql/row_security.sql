@@ -41,7 +41,7 @@ CREATE POLICY governance_changerecord_agent ON governance_changerecord AS RESTRI
 CREATE POLICY governance_changerecord_cross_tenant ON governance_changerecord FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT, INSERT ON governance_changerecord TO @operator@, @worker@, @staff@;
 GRANT SELECT (id), INSERT ON governance_changerecord TO @agent@;
-GRANT SELECT (id, subject_type, version_before, evidence, at, tenant_id) ON governance_changerecord TO @cross_tenant@;
+GRANT SELECT (id, subject_type, version_before, evidence, created_at, tenant_id) ON governance_changerecord TO @cross_tenant@;
 
 -- governance_changetext: The values before and after each change. Every acting role appends them; an agent reads only the
 -- ids. The cross-tenant role reads them for full-text search.

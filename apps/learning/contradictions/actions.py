@@ -21,7 +21,7 @@ def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradict
         agent_id=agent_id,
         kind=pair.kind,
         pair_sha256=pair.sha256,
-        words=pair.words,
+        conflicting_words=pair.conflicting_words,
         first_type=pair.one.noun,
         first_id=pair.one.row_id,
         first_location=pair.one.where,
@@ -31,7 +31,7 @@ def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradict
         second_location=other.where if other else "",
         second_text=other.line if other else "",
         # A line of memory may be a customer's, whoever wrote the one it contradicts.
-        taint=Taint.CUSTOMER_DERIVED,
+        taint=Taint.CUSTOMER,
     )
     with governed(Act.CONTRADICTION_FIND, row, actor=actor):
         pass
@@ -40,7 +40,7 @@ def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradict
 
 def return_contradiction(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
     """The same lines stand there again: people are asked anew, unless they dismissed it for these very lines."""
-    with governed(Act.CONTRADICTION_RETURN, contradiction, actor=actor) as row:
+    with governed(Act.CONTRADICTION_RECUR, contradiction, actor=actor) as row:
         if row.decided_by:
             row.return_dismissed()
         else:
@@ -58,15 +58,17 @@ def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen
 
 
 def dismiss_contradiction(
-    contradiction: Contradiction, *, actor: Actor, dismissal: str, read_at: int | None = None
+    contradiction: Contradiction, *, actor: Actor, dismissal_reason: str, read_at: int | None = None
 ) -> Contradiction:
     """Say that both lines may stay, and why. It stays said for as long as both say the same."""
-    with governed(Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal) as row:
-        if not dismissal.strip():
+    with governed(
+        Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal_reason
+    ) as row:
+        if not dismissal_reason.strip():
             why = "Say why both lines may stay."
-            raise Invalid(why, {"dismissal": [why]})
+            raise Invalid(why, {"dismissal_reason": [why]})
         row.dismiss()
-        row.dismissal = dismissal
+        row.dismissal_reason = dismissal_reason
         row.decided_by, row.decided_at = actor.label, timezone.now()
     return contradiction
 
@@ -77,5 +79,5 @@ def reopen_contradiction(
     """Take a dismissal back: one of the lines has to change after all."""
     with governed(Act.CONTRADICTION_REOPEN, contradiction, actor=actor, read_at=read_at, reason=reason) as row:
         row.reopen()
-        row.dismissal, row.decided_by, row.decided_at = "", "", None
+        row.dismissal_reason, row.decided_by, row.decided_at = "", "", None
     return contradiction

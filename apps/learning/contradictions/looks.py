@@ -19,24 +19,24 @@ from apps.tenants.models import Agent
 LEASE_SECONDS: Final = 600
 
 _CLAIM: Final = """
-INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, texts, pairs, is_whole)
+INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, text_count, pair_count, is_complete)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', 0, 0, true)
-ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, asked_at = NULL
+ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, requested_at = NULL
  WHERE held.lease_until <= statement_timestamp()
-   AND (%(at_once)s OR held.asked_at IS NOT NULL OR coalesce(held.night < %(night)s, true))
-RETURNING lease_until, looked_at
+   AND (%(at_once)s OR held.requested_at IS NOT NULL OR coalesce(held.scan_date < %(scan_date)s, true))
+RETURNING lease_until, scanned_at
 """
 # Whoever was overtaken writes nothing: the lease is its own no more.
 _END: Final = """
-UPDATE learning_contradictionscan SET lease_until = statement_timestamp(), night = greatest(night, %(night)s),
-       looked_at = statement_timestamp(), texts = %(texts)s, pairs = %(pairs)s, is_whole = %(is_whole)s
+UPDATE learning_contradictionscan SET lease_until = statement_timestamp(), scan_date = greatest(scan_date, %(scan_date)s),
+       scanned_at = statement_timestamp(), text_count = %(text_count)s, pair_count = %(pair_count)s, is_complete = %(is_complete)s
  WHERE tenant_id = app_tenant() AND agent_id = %(agent_id)s AND lease_until = %(lease_until)s
 """
 
 _ASK: Final = """
-INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, texts, pairs, is_whole, asked_at)
+INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, text_count, pair_count, is_complete, requested_at)
 VALUES (app_tenant(), %(agent)s, statement_timestamp(), 0, 0, true, statement_timestamp())
-ON CONFLICT (tenant_id, agent_id) DO UPDATE SET asked_at = excluded.asked_at
+ON CONFLICT (tenant_id, agent_id) DO UPDATE SET requested_at = excluded.requested_at
 """
 
 
@@ -45,40 +45,40 @@ class Held:
     """An agent whose lines this worker looks at, for which night, and when a look last ended before."""
 
     agent_id: int
-    night: date
+    scan_date: date
     lease_until: datetime
-    looked_at: datetime | None
+    scanned_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a look went through; `is_whole` is false where a limit ended it."""
+    """What a look went through; `is_complete` is false where a limit ended it."""
 
-    texts: int
-    pairs: int
-    is_whole: bool
+    text_count: int
+    pair_count: int
+    is_complete: bool
 
 
 def ask_for_look(agent_id: int, *, actor: Actor) -> None:
     """Have an agent's lines looked at within a minute, though this night's look has ended."""
-    authorize(actor, Act.CONTRADICTION_LOOK, actor.tenant_id)
-    with noting(actor, Act.CONTRADICTION_LOOK), acting(actor):
+    authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id)
+    with noting(actor, Act.CONTRADICTION_SCAN), acting(actor):
         if not Agent.objects.visible_to(actor).filter(pk=agent_id).exists():
             raise NotVisible("There is no such agent.")
-        authorize(actor, Act.CONTRADICTION_LOOK, actor.tenant_id, agent_id=agent_id)
+        authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id, agent_id=agent_id)
         with acting(system_actor(actor.tenant_id)), connection.cursor() as cursor:
             cursor.execute(_ASK, {"agent": agent_id})
 
 
-def claim_look(agent_id: int, night: date, *, actor: Actor, at_once: bool) -> Held | None:
+def claim_look(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -> Held | None:
     """Take an agent's lines for one look; None where another worker looks, or where this night's look has ended.
 
     `at_once` is for a person who asks: it looks again though the night's look has ended.
     """
     with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"agent": agent_id, "lease": LEASE_SECONDS, "night": night, "at_once": at_once})
+        cursor.execute(_CLAIM, {"agent": agent_id, "lease": LEASE_SECONDS, "scan_date": scan_date, "at_once": at_once})
         row = cursor.fetchone()
-    return Held(agent_id, night, *row) if row else None
+    return Held(agent_id, scan_date, *row) if row else None
 
 
 def end_look(held: Held, extent: Extent, *, actor: Actor) -> None:

@@ -64,7 +64,7 @@ class Contradiction(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     kind = models.CharField(max_length=10, choices=Kinds.choices, editable=False)
     pair_sha256 = models.CharField(max_length=64, editable=False)
-    words = models.TextField(blank=True, editable=False, help_text="The words of the one line that clash.")
+    conflicting_words = models.TextField(blank=True, editable=False, help_text="The words of the one line that clash.")
     first_type = models.CharField(max_length=10, choices=Nouns.choices, editable=False)
     first_id = models.BigIntegerField(editable=False)
     first_location = models.CharField(max_length=300, editable=False)
@@ -79,7 +79,7 @@ class Contradiction(Governed):
         help_text="When a look found it last, where it is gone; empty while the latest look did.",
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
-    dismissal = models.TextField(
+    dismissal_reason = models.TextField(
         "why it may stay", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
@@ -97,7 +97,8 @@ class Contradiction(Governed):
                 name="dismissed_contradiction_names_who_did",
             ),
             models.CheckConstraint(
-                condition=models.Q(decided_by="", dismissal="") | ~models.Q(decided_by="") & ~models.Q(dismissal=""),
+                condition=models.Q(decided_by="", dismissal_reason="")
+                | ~models.Q(decided_by="") & ~models.Q(dismissal_reason=""),
                 name="dismissed_contradiction_has_a_dismissal_reason",
             ),
             models.CheckConstraint(
@@ -141,12 +142,12 @@ class ContradictionScan(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
-    night = models.DateField(null=True, help_text="The latest night whose look ended, by the tenant's clock.")
-    looked_at = models.DateTimeField(null=True)
-    asked_at = models.DateTimeField(null=True, help_text="When a person asked for a look that has not begun yet.")
-    texts = models.PositiveIntegerField(default=0)
-    pairs = models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")
-    is_whole = models.BooleanField(default=True, help_text="Off: a limit ended the look.")
+    scan_date = models.DateField(null=True, help_text="The latest night whose look ended, by the tenant's clock.")
+    scanned_at = models.DateTimeField(null=True)
+    requested_at = models.DateTimeField(null=True, help_text="When a person asked for a look that has not begun yet.")
+    text_count = models.PositiveIntegerField(default=0)
+    pair_count = models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")
+    is_complete = models.BooleanField(default=True, help_text="Off: a limit ended the look.")
 
     def __str__(self) -> str:
         return f"Look at agent {self.agent_id}"

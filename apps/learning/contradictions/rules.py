@@ -28,7 +28,7 @@ class Pair:
     """Two lines that contradict each other in one way; a tool that is not allowed has no other line."""
 
     kind: str
-    words: str
+    conflicting_words: str
     one: Side
     other: Side | None
 
@@ -36,7 +36,7 @@ class Pair:
     def sha256(self) -> str:
         """By what it says and where, whichever side comes first: the same pair tomorrow has the same."""
         sides = sorted([side.noun, side.row_id, side.line] for side in (self.one, self.other) if side)
-        named = self.words if self.other is None else ""
+        named = self.conflicting_words if self.other is None else ""
         return hashlib.sha256(json.dumps([self.kind, named, sides], ensure_ascii=False).encode()).hexdigest()
 
 

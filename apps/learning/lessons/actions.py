@@ -46,7 +46,7 @@ def propose_version(
             body=body,
             change_summary=change_summary,
             lesson_ids=list(lesson_ids),
-            taint=Taint.CUSTOMER_DERIVED,
+            taint=Taint.CUSTOMER,
         )
         with governed(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)}):
             pass
@@ -128,17 +128,17 @@ def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     return version
 
 
-def find_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, habit: str) -> EditCluster:
+def find_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: str) -> EditCluster:
     """Put before people what they change again and again."""
     row = EditCluster(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,
         key=cluster.key,
         key_sha256=content_sha256(cluster.key),
-        habit=habit,
-        removed=cluster.removed,
-        added=cluster.added,
-        taint=Taint.CUSTOMER_DERIVED,
+        category=category,
+        removed_text=cluster.removed,
+        added_text=cluster.added,
+        taint=Taint.CUSTOMER,
     )
     with governed(Act.EDIT_CLUSTER_FIND, row, actor=actor, evidence={"case_ids": list(cluster.edit_ids)}):
         pass
@@ -162,7 +162,7 @@ def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at:
         raise Invalid("Say why there is nothing in it to learn.", {"reason": ["This may not be blank."]})
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
-        row.reason, row.count_at_dismissal = reason, row.members.count()
+        row.dismissal_reason, row.count_at_dismissal = reason, row.members.count()
         _settle(row, actor)
     return cluster
 
@@ -183,12 +183,12 @@ def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewa
         tenant_id=actor.tenant_id,
         agent_id=lesson.agent_id,
         lesson=lesson,
-        masked=dict(vetted.masked),
+        masked_counts=dict(vetted.masked_counts),
         keywords=list(vetted.keywords),
-        taint=Taint.CUSTOMER_DERIVED,
+        taint=Taint.CUSTOMER,
     )
-    with acting(actor), governed(Act.EXAMPLE_KEEP, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
-        take_values(row, Act.EXAMPLE_KEEP, asdict(vetted.words))
+    with acting(actor), governed(Act.EXAMPLE_ADD, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
+        take_values(row, Act.EXAMPLE_ADD, asdict(vetted.words))
         _sign(row, actor)
         one_at_a_time(lesson.agent_id)
         if refusal := too_many(Example.objects.visible_to(actor).of_agent(lesson.agent_id).approved().count()):

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 SITUATION_CHARACTERS: Final = 500
 SAID_CHARACTERS: Final = 1_500
 # A turn that ended so failed by what the agent did; of the others the model, its account or a worker was the cause.
-AGENTS_OWN: Final = frozenset({"refusal", "steps_spent", "money_spent", "calls_repeated", "empty_reply"})
+AGENTS_OWN: Final = frozenset({"refusal", "steps_spent", "turn_budget_spent", "calls_repeated", "empty_reply"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,8 @@ class Told:
     """The three parts of a lesson, each on one line."""
 
     situation: str
-    went_wrong: str
-    instead: str = ""
+    problem: str
+    correction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,20 @@ def of_escalation(asked: str, question: str, answer: str) -> Case:
     return Told(asked, f"The agent could not settle this by itself: {question}", answer)
 
 
-def of_dead_turn(asked: str, code: str, failure: str) -> Case:
+def of_failed_turn(asked: str, code: str, failure: str) -> Case:
     """The agent gave no answer; nobody said what would have been one."""
     if code not in AGENTS_OWN:
         return Untaught("What failed was the model, its account or a worker, and not the agent.")
     return Told(asked, f"The agent gave no answer. {failure}")
 
 
-def of_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, instead: str) -> Case:
+def of_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, correction: str) -> Case:
     """A customer had read it before a person said that it is wrong. A word that can be counted tells nobody what to do."""
-    why, instead = why.strip(), instead.strip()
-    if not (why or instead):
+    why, correction = why.strip(), correction.strip()
+    if not (why or correction):
         return Untaught("Nobody said in words what was wrong with it.")
-    wrong = f"{what_is_wrong}. {why} The reply was: {reply}" if why and instead else f"{what_is_wrong}: {reply}"
-    return Told(asked, wrong, instead or why)
+    wrong = f"{what_is_wrong}. {why} The reply was: {reply}" if why and correction else f"{what_is_wrong}: {reply}"
+    return Told(asked, wrong, correction or why)
 
 
 def of_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
@@ -83,10 +83,10 @@ def masked(case: Case, mask: Callable[[str], str]) -> Case:
     """What may be kept: masked while it is whole, so that no cut hides what it begins, and then on one short line."""
     if isinstance(case, Untaught):
         return case
-    situation, wrong, instead = (_line(mask(text)) for text in (case.situation, case.went_wrong, case.instead))
+    situation, wrong, correction = (_line(mask(text)) for text in (case.situation, case.problem, case.correction))
     if not situation:
         return Untaught("Nobody asked anything before it.")
-    return Told(situation[:SITUATION_CHARACTERS], wrong[:SAID_CHARACTERS], instead[:SAID_CHARACTERS])
+    return Told(situation[:SITUATION_CHARACTERS], wrong[:SAID_CHARACTERS], correction[:SAID_CHARACTERS])
 
 
 def _line(text: str) -> str:

@@ -36,7 +36,7 @@ class Example(Governed):
     situation = models.TextField("what was asked")
     draft = models.TextField("the draft that was wrong")
     correction = models.TextField("what to write instead")
-    masked = models.JSONField(
+    masked_counts = models.JSONField(
         default=dict, blank=True, editable=False, help_text="How often what of each kind was masked when it was kept."
     )
     keywords = models.JSONField(

@@ -33,7 +33,7 @@ class Vetted:
     """Words that may be kept, how often what of each kind was masked in them, and by which words they are found again."""
 
     words: Words
-    masked: Mapping[str, int]
+    masked_counts: Mapping[str, int]
     keywords: tuple[str, ...]
 
 

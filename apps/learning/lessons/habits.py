@@ -52,7 +52,7 @@ _MATTERS: Final[Mapping[str, _Matter]] = {
     "closing": _matter(r"\b(?:regards|sincerely|best wishes)\b", "a closing line"),
     "refund": _matter(r"\brefund", "a note on refunds"),
     "returns": _matter(r"\breturn(?:s|ed|ing)?\b", "a note on returns"),
-    "reaching_us": _matter(r"\[(?:e-mail|phone)\]|\b(?:call|phone|e-?mail) us\b", "how to reach us"),
+    "contact_details": _matter(r"\[(?:e-mail|phone)\]|\b(?:call|phone|e-?mail) us\b", "how to reach us"),
     "money": _matter(r"[$€£]|\b(?:eur|usd|euros?|dollars?)\b", "an amount of money"),
     "duration": _matter(
         r"\[number\] (?:business |working )?(?:minute|hour|day|week|month)|\b(?:soon|shortly)\b", "how long it takes"

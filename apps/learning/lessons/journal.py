@@ -59,32 +59,34 @@ def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
             conversation_id=found.conversation_id,
             no_lesson_reason="" if isinstance(case, Told) else case.because,
             happened_at=found.at,
-            noted_at=Now(),
+            recorded_at=Now(),
         )
 
 
 def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
     """The lesson that says this, surer by one case; the first case makes it."""
     key_of = _KEYS.get(found.source, dedup_key)
-    key = key_of(told.situation, told.went_wrong, told.instead)
+    key = key_of(told.situation, told.problem, told.correction)
     known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
     if known is None:
         return Lesson.objects.create(
             tenant_id=actor.tenant_id,
             agent_id=found.agent_id,
             situation=told.situation,
-            went_wrong=told.went_wrong,
-            instead=told.instead,
+            problem=told.problem,
+            correction=told.correction,
             source=found.source.value,
             dedup_key=key,
             confidence=FIRST_CONFIDENCE[found.source],
             last_seen_at=found.at,
-            noted_at=Now(),
+            last_case_recorded_at=Now(),
         )
     again = seen_again(known.value, found.source, found.at)
     known.support_count, known.confidence = again.support_count, again.confidence
-    known.last_seen_at, known.noted_at, known.learning_version_id = again.last_seen_at, Now(), None
-    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at", "learning_version"])
+    known.last_seen_at, known.last_case_recorded_at, known.learning_version_id = again.last_seen_at, Now(), None
+    known.save(
+        update_fields=["support_count", "confidence", "last_seen_at", "last_case_recorded_at", "learning_version"]
+    )
     return known
 
 
@@ -102,7 +104,7 @@ def note_members(cluster: EditCluster, case_ids: Collection[int], *, actor: Acto
         )
         new = sorted(set(case_ids) - known)
         EditClusterCase.objects.bulk_create(
-            EditClusterCase(tenant_id=actor.tenant_id, cluster=cluster, case_id=case_id, noted_at=Now())
+            EditClusterCase(tenant_id=actor.tenant_id, cluster=cluster, case_id=case_id, recorded_at=Now())
             for case_id in new
         )
     return len(new)

@@ -26,14 +26,14 @@ class Lesson(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     situation = models.TextField()
-    went_wrong = models.TextField()
-    instead = models.TextField(blank=True)
+    problem = models.TextField()
+    correction = models.TextField(blank=True)
     source = models.CharField("first seen when", max_length=20, choices=rules.SOURCES)
     dedup_key = models.CharField(max_length=64)
     support_count = models.PositiveIntegerField("cases", default=1)
     confidence = models.FloatField()
     last_seen_at = models.DateTimeField()
-    noted_at = models.DateTimeField(help_text="When a case was last written down.")
+    last_case_recorded_at = models.DateTimeField(help_text="When a case was last written down.")
     # Versions are pruned; what was folded into one stays digested, so the database does not hold this reference.
     learning_version = models.ForeignKey(
         "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
@@ -58,8 +58,8 @@ class Lesson(models.Model):
         return rules.Lesson(
             self.pk,
             self.situation,
-            self.went_wrong,
-            self.instead,
+            self.problem,
+            self.correction,
             self.support_count,
             self.confidence,
             self.last_seen_at,
@@ -85,7 +85,7 @@ class LessonCase(models.Model):
     )
     no_lesson_reason = models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")
     happened_at = models.DateTimeField()
-    noted_at = models.DateTimeField()
+    recorded_at = models.DateTimeField()
 
     class Meta:
         ordering: ClassVar = ["-id"]
@@ -218,13 +218,13 @@ class EditCluster(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     key = models.TextField(editable=False, help_text="The change by its words, masked.")
     key_sha256 = models.CharField(max_length=64, editable=False)
-    habit = models.CharField(
+    category = models.CharField(
         max_length=60, editable=False, help_text="The change and its matter, by the house's names."
     )
-    removed = models.TextField(blank=True, editable=False)
-    added = models.TextField(blank=True, editable=False)
+    removed_text = models.TextField(blank=True, editable=False)
+    added_text = models.TextField(blank=True, editable=False)
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
-    reason = models.TextField("why it is dismissed", blank=True)
+    dismissal_reason = models.TextField("why it is dismissed", blank=True)
     count_at_dismissal = models.PositiveIntegerField(default=0, editable=False)
     proposal_id = models.BigIntegerField(null=True, editable=False)
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
@@ -238,7 +238,8 @@ class EditCluster(Governed):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "agent", "key_sha256"], name="edit_cluster_is_unique_per_agent"),
             models.CheckConstraint(
-                condition=~models.Q(status="dismissed") | ~models.Q(reason=""), name="dismissed_edit_cluster_says_why"
+                condition=~models.Q(status="dismissed") | ~models.Q(dismissal_reason=""),
+                name="dismissed_edit_cluster_says_why",
             ),
             models.CheckConstraint(
                 condition=~models.Q(status="proposed") | models.Q(proposal_id__isnull=False),
@@ -256,7 +257,7 @@ class EditCluster(Governed):
     @property
     def sentence(self) -> str:
         """What people do, in words of the house."""
-        return sentence_of(self.habit)
+        return sentence_of(self.category)
 
     @property
     def latest_members(self) -> "models.QuerySet[EditClusterCase]":
@@ -266,7 +267,7 @@ class EditCluster(Governed):
     @property
     def rule(self) -> str:
         """What one click proposes; empty where a person has to say it."""
-        return rule_of(self.habit)
+        return rule_of(self.category)
 
     @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
     def propose(self) -> None:
@@ -287,7 +288,7 @@ class EditClusterCase(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     cluster = models.ForeignKey(EditCluster, on_delete=models.PROTECT, related_name="members")
     case = models.ForeignKey(LessonCase, on_delete=models.PROTECT, related_name="+")
-    noted_at = models.DateTimeField()
+    recorded_at = models.DateTimeField()
 
     class Meta:
         ordering: ClassVar = ["-id"]

@@ -32,7 +32,7 @@ class LessonSource(StrEnum):
     EDITED_DRAFT = "edited_draft"
     DISCARDED_DRAFT = "discarded_draft"
     ANSWERED_ESCALATION = "answered_escalation"
-    DEAD_TURN = "dead_turn"
+    FAILED_TURN = "failed_turn"
     REJECTED_PROPOSAL = "rejected_proposal"
     REJECTED_VERSION = "rejected_version"
     REPORTED_REPLY = "reported_reply"
@@ -42,7 +42,7 @@ SOURCES: Final = (
     (LessonSource.EDITED_DRAFT.value, "A draft was sent in other words"),
     (LessonSource.DISCARDED_DRAFT.value, "A draft was discarded"),
     (LessonSource.ANSWERED_ESCALATION.value, "A question was answered"),
-    (LessonSource.DEAD_TURN.value, "A turn gave no answer"),
+    (LessonSource.FAILED_TURN.value, "A turn gave no answer"),
     (LessonSource.REJECTED_PROPOSAL.value, "A proposal was rejected"),
     (LessonSource.REJECTED_VERSION.value, "A learning version was rejected or withdrawn"),
     (LessonSource.REPORTED_REPLY.value, "A reply was reported as wrong"),
@@ -56,7 +56,7 @@ FIRST_CONFIDENCE: Final = {
     LessonSource.REPORTED_REPLY: 0.4,
     LessonSource.EDITED_DRAFT: 0.3,
     LessonSource.DISCARDED_DRAFT: 0.2,
-    LessonSource.DEAD_TURN: 0.1,
+    LessonSource.FAILED_TURN: 0.1,
 }
 
 
@@ -66,8 +66,8 @@ class Lesson:
 
     lesson_id: int
     situation: str
-    went_wrong: str
-    instead: str
+    problem: str
+    correction: str
     support_count: int
     confidence: float
     last_seen_at: datetime
@@ -84,9 +84,9 @@ class Correction:
     sent_at: datetime
 
 
-def dedup_key(situation: str, went_wrong: str, instead: str) -> str:
+def dedup_key(situation: str, problem: str, correction: str) -> str:
     """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
-    said = [_said(text) for text in (situation, went_wrong, instead)]
+    said = [_said(text) for text in (situation, problem, correction)]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -102,10 +102,10 @@ def key_of_edit(situation: str, draft: str, sent: str) -> str:
     return dedup_key("" if says_enough else situation, went, came)
 
 
-def key_of_discard(situation: str, went_wrong: str, instead: str) -> str:
+def key_of_discard(situation: str, problem: str, correction: str) -> str:
     """The same for drafts that were discarded in the same words, where these say enough: they are the matter then."""
-    says_enough = len(set(keys(instead))) >= ENOUGH_SAID
-    return dedup_key("", "", instead) if says_enough else dedup_key(situation, went_wrong, instead)
+    says_enough = len(set(keys(correction))) >= ENOUGH_SAID
+    return dedup_key("", "", correction) if says_enough else dedup_key(situation, problem, correction)
 
 
 def _said(text: str) -> list[str]:

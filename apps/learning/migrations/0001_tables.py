@@ -36,17 +36,20 @@ class Migration(TableMigration):
                 ),
                 ("lease_until", models.DateTimeField()),
                 (
-                    "night",
+                    "scan_date",
                     models.DateField(help_text="The latest night whose look ended, by the tenant's clock.", null=True),
                 ),
-                ("looked_at", models.DateTimeField(null=True)),
+                ("scanned_at", models.DateTimeField(null=True)),
                 (
-                    "asked_at",
+                    "requested_at",
                     models.DateTimeField(help_text="When a person asked for a look that has not begun yet.", null=True),
                 ),
-                ("texts", models.PositiveIntegerField(default=0)),
-                ("pairs", models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")),
-                ("is_whole", models.BooleanField(default=True, help_text="Off: a limit ended the look.")),
+                ("text_count", models.PositiveIntegerField(default=0)),
+                (
+                    "pair_count",
+                    models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared."),
+                ),
+                ("is_complete", models.BooleanField(default=True, help_text="Off: a limit ended the look.")),
             ],
         ),
         migrations.CreateModel(
@@ -68,7 +71,7 @@ class Migration(TableMigration):
                 ("lease_until", models.DateTimeField()),
                 ("claimed_at", models.DateTimeField()),
                 (
-                    "read_at",
+                    "last_digest_at",
                     models.DateTimeField(help_text="What was noted before this was in a digest that ended.", null=True),
                 ),
                 ("next_attempt_at", models.DateTimeField()),
@@ -76,7 +79,10 @@ class Migration(TableMigration):
                     "failures",
                     models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row."),
                 ),
-                ("failure", models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40)),
+                (
+                    "failure_code",
+                    models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40),
+                ),
             ],
         ),
         migrations.CreateModel(
@@ -96,9 +102,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -116,13 +122,13 @@ class Migration(TableMigration):
                 ("key", models.TextField(editable=False, help_text="The change by its words, masked.")),
                 ("key_sha256", models.CharField(editable=False, max_length=64)),
                 (
-                    "habit",
+                    "category",
                     models.CharField(
                         editable=False, help_text="The change and its matter, by the house's names.", max_length=60
                     ),
                 ),
-                ("removed", models.TextField(blank=True, editable=False)),
-                ("added", models.TextField(blank=True, editable=False)),
+                ("removed_text", models.TextField(blank=True, editable=False)),
+                ("added_text", models.TextField(blank=True, editable=False)),
                 (
                     "status",
                     models.CharField(
@@ -131,7 +137,7 @@ class Migration(TableMigration):
                         max_length=10,
                     ),
                 ),
-                ("reason", models.TextField(blank=True, verbose_name="why it is dismissed")),
+                ("dismissal_reason", models.TextField(blank=True, verbose_name="why it is dismissed")),
                 ("count_at_dismissal", models.PositiveIntegerField(default=0, editable=False)),
                 ("proposal_id", models.BigIntegerField(editable=False, null=True)),
                 ("decided_by", models.CharField(blank=True, editable=False, max_length=200)),
@@ -148,7 +154,7 @@ class Migration(TableMigration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("status", "dismissed"), _negated=True),
-                            models.Q(("reason", ""), _negated=True),
+                            models.Q(("dismissal_reason", ""), _negated=True),
                             _connector="OR",
                         ),
                         name="dismissed_edit_cluster_says_why",
@@ -202,7 +208,7 @@ class Migration(TableMigration):
                             ("drafted", "Drafted a skill"),
                             ("too-short", "Too short"),
                             ("trivial", "Trivial: no tool was needed"),
-                            ("negative", "Not solved"),
+                            ("unsolved", "Not solved"),
                             ("nothing", "The model found nothing to learn"),
                             ("supports", "Adds to a draft that says the same"),
                             ("known", "The agent has such a skill"),
@@ -210,7 +216,7 @@ class Migration(TableMigration):
                             ("refused", "The draft broke a rule"),
                             ("failed", "The model refused the request"),
                             ("off-record", "Off the record"),
-                            ("switched-off", "Learning is off for this agent"),
+                            ("learning-off", "Learning is off for this agent"),
                         ],
                         max_length=12,
                     ),
@@ -226,15 +232,18 @@ class Migration(TableMigration):
                         to="skills.skill",
                     ),
                 ),
-                ("tools", models.JSONField(blank=True, default=list, help_text="What the procedure calls, by name.")),
                 (
-                    "masked",
+                    "tool_names",
+                    models.JSONField(blank=True, default=list, help_text="What the procedure calls, by name."),
+                ),
+                (
+                    "masked_counts",
                     models.JSONField(
                         blank=True, default=dict, help_text="How often what of each kind was masked in the draft."
                     ),
                 ),
                 ("model", models.CharField(blank=True, max_length=80)),
-                ("stand_in", models.BooleanField(default=False)),
+                ("is_stand_in", models.BooleanField(default=False)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
                 ("output_tokens", models.PositiveIntegerField(default=0)),
                 (
@@ -243,7 +252,7 @@ class Migration(TableMigration):
                         help_text="Empty: no price is known, or the stand-in answered.", null=True
                     ),
                 ),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "ordering": ["-id"],
@@ -279,7 +288,10 @@ class Migration(TableMigration):
                     "failures",
                     models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
                 ),
-                ("failure", models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40)),
+                (
+                    "failure_code",
+                    models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40),
+                ),
             ],
         ),
         migrations.CreateModel(
@@ -299,9 +311,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -423,7 +435,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("model", models.CharField(blank=True, max_length=80)),
-                ("stand_in", models.BooleanField(default=False)),
+                ("is_stand_in", models.BooleanField(default=False)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
                 ("output_tokens", models.PositiveIntegerField(default=0)),
                 (
@@ -432,7 +444,7 @@ class Migration(TableMigration):
                         help_text="Empty: no price is known, or the stand-in answered.", null=True
                     ),
                 ),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "ordering": ["-id"],
@@ -468,8 +480,8 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("situation", models.TextField()),
-                ("went_wrong", models.TextField()),
-                ("instead", models.TextField(blank=True)),
+                ("problem", models.TextField()),
+                ("correction", models.TextField(blank=True)),
                 (
                     "source",
                     models.CharField(
@@ -477,7 +489,7 @@ class Migration(TableMigration):
                             ("edited_draft", "A draft was sent in other words"),
                             ("discarded_draft", "A draft was discarded"),
                             ("answered_escalation", "A question was answered"),
-                            ("dead_turn", "A turn gave no answer"),
+                            ("failed_turn", "A turn gave no answer"),
                             ("rejected_proposal", "A proposal was rejected"),
                             ("rejected_version", "A learning version was rejected or withdrawn"),
                             ("reported_reply", "A reply was reported as wrong"),
@@ -490,7 +502,7 @@ class Migration(TableMigration):
                 ("support_count", models.PositiveIntegerField(default=1, verbose_name="cases")),
                 ("confidence", models.FloatField()),
                 ("last_seen_at", models.DateTimeField()),
-                ("noted_at", models.DateTimeField(help_text="When a case was last written down.")),
+                ("last_case_recorded_at", models.DateTimeField(help_text="When a case was last written down.")),
                 (
                     "learning_version",
                     models.ForeignKey(
@@ -531,9 +543,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -561,7 +573,7 @@ class Migration(TableMigration):
                 ("draft", models.TextField(verbose_name="the draft that was wrong")),
                 ("correction", models.TextField(verbose_name="what to write instead")),
                 (
-                    "masked",
+                    "masked_counts",
                     models.JSONField(
                         blank=True,
                         default=dict,
@@ -645,7 +657,7 @@ class Migration(TableMigration):
                             ("edited_draft", "A draft was sent in other words"),
                             ("discarded_draft", "A draft was discarded"),
                             ("answered_escalation", "A question was answered"),
-                            ("dead_turn", "A turn gave no answer"),
+                            ("failed_turn", "A turn gave no answer"),
                             ("rejected_proposal", "A proposal was rejected"),
                             ("rejected_version", "A learning version was rejected or withdrawn"),
                             ("reported_reply", "A reply was reported as wrong"),
@@ -673,7 +685,7 @@ class Migration(TableMigration):
                     models.TextField(blank=True, help_text="Why it taught nothing, where it did not."),
                 ),
                 ("happened_at", models.DateTimeField()),
-                ("noted_at", models.DateTimeField()),
+                ("recorded_at", models.DateTimeField()),
             ],
             options={
                 "ordering": ["-id"],
@@ -714,7 +726,7 @@ class Migration(TableMigration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="learning.lessoncase"
                     ),
                 ),
-                ("noted_at", models.DateTimeField()),
+                ("recorded_at", models.DateTimeField()),
             ],
             options={
                 "ordering": ["-id"],
@@ -748,7 +760,7 @@ class Migration(TableMigration):
                         choices=[
                             ("waiting", "Not settled yet"),
                             ("drafted", "Drafted something for a person"),
-                            ("quiet", "No conversation to learn from"),
+                            ("too-few", "No conversation to learn from"),
                             ("nothing", "The model found nothing to learn"),
                             ("known", "The agent has it already"),
                             ("malformed", "The model's answer was unusable"),
@@ -761,12 +773,12 @@ class Migration(TableMigration):
                 ),
                 ("reason", models.TextField(blank=True)),
                 (
-                    "conversations",
+                    "conversation_ids",
                     models.JSONField(blank=True, default=list, help_text="The ids of those that were read."),
                 ),
-                ("skills", models.JSONField(blank=True, default=list, help_text="The ids of the drafts it made.")),
+                ("skill_ids", models.JSONField(blank=True, default=list, help_text="The ids of the drafts it made.")),
                 (
-                    "proposals",
+                    "proposal_ids",
                     models.JSONField(
                         blank=True,
                         db_default=models.Value([], models.JSONField()),
@@ -775,7 +787,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("model", models.CharField(blank=True, max_length=80)),
-                ("stand_in", models.BooleanField(default=False)),
+                ("is_stand_in", models.BooleanField(default=False)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
                 ("output_tokens", models.PositiveIntegerField(default=0)),
                 (
@@ -784,7 +796,7 @@ class Migration(TableMigration):
                         help_text="Empty: no price is known, or the stand-in answered.", null=True
                     ),
                 ),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("lease_until", models.DateTimeField()),
                 ("next_attempt_at", models.DateTimeField()),
                 (
@@ -881,7 +893,7 @@ class Migration(TableMigration):
                     models.CharField(
                         choices=[
                             ("stored", "Stored"),
-                            ("held", "Waits for a person"),
+                            ("pending", "Waits for a person"),
                             ("nothing", "Nothing new"),
                             ("refused", "Refused: it would drop or make up too much"),
                             ("malformed", "The model's answer was unusable"),
@@ -892,14 +904,14 @@ class Migration(TableMigration):
                 ),
                 ("reasons", models.JSONField(blank=True, default=list)),
                 (
-                    "proposed",
+                    "proposed_facts",
                     models.JSONField(blank=True, default=list, help_text="The facts of a rewrite that was refused."),
                 ),
                 ("facts_before", models.PositiveIntegerField(default=0)),
                 ("facts_after", models.PositiveIntegerField(default=0)),
                 ("requested_by", models.CharField(blank=True, max_length=200)),
                 ("model", models.CharField(blank=True, max_length=80)),
-                ("stand_in", models.BooleanField(default=False)),
+                ("is_stand_in", models.BooleanField(default=False)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
                 ("output_tokens", models.PositiveIntegerField(default=0)),
                 (
@@ -908,14 +920,14 @@ class Migration(TableMigration):
                         help_text="Empty: no price is known, or the stand-in answered.", null=True
                     ),
                 ),
-                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
                 "ordering": ["-id"],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("verdict__in", ["stored", "held", "nothing"]),
+                            ("verdict__in", ["stored", "pending", "nothing"]),
                             models.Q(("reasons", []), _negated=True),
                             _connector="OR",
                         ),
@@ -941,9 +953,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -975,7 +987,7 @@ class Migration(TableMigration):
                 ),
                 ("pair_sha256", models.CharField(editable=False, max_length=64)),
                 (
-                    "words",
+                    "conflicting_words",
                     models.TextField(blank=True, editable=False, help_text="The words of the one line that clash."),
                 ),
                 (
@@ -1032,7 +1044,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "dismissal",
+                    "dismissal_reason",
                     models.TextField(
                         blank=True,
                         validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
@@ -1064,9 +1076,10 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("decided_by", ""), ("dismissal", "")),
+                            models.Q(("decided_by", ""), ("dismissal_reason", "")),
                             models.Q(
-                                models.Q(("decided_by", ""), _negated=True), models.Q(("dismissal", ""), _negated=True)
+                                models.Q(("decided_by", ""), _negated=True),
+                                models.Q(("dismissal_reason", ""), _negated=True),
                             ),
                             _connector="OR",
                         ),

@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION list_due_contradiction_scans()
         WHERE NOT EXISTS (
             SELECT 1 FROM learning_contradictionscan AS held WHERE held.tenant_id = agent.tenant_id
                 AND held.agent_id = agent.id AND (held.lease_until > statement_timestamp()
-                    OR (held.night >= tonight.day AND held.asked_at IS NULL)))
+                    OR (held.scan_date >= tonight.day AND held.requested_at IS NULL)))
 $$;
 REVOKE ALL ON FUNCTION list_due_contradiction_scans() FROM PUBLIC;
 ALTER FUNCTION list_due_contradiction_scans() OWNER TO @cross_tenant@;
@@ -24,11 +24,11 @@ ALTER FUNCTION list_due_contradiction_scans() OWNER TO @cross_tenant@;
 CREATE OR REPLACE FUNCTION list_due_digests()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT lesson.tenant_id, lesson.agent_id, min(lesson.noted_at) FROM learning_lesson AS lesson
-        JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.learns
+    SELECT lesson.tenant_id, lesson.agent_id, min(lesson.last_case_recorded_at) FROM learning_lesson AS lesson
+        JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.has_learning
         LEFT JOIN learning_digestclaim AS held ON held.tenant_id = lesson.tenant_id AND held.agent_id = lesson.agent_id
         WHERE lesson.learning_version_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
-            AND lesson.noted_at > coalesce(held.read_at, '-infinity')
+            AND lesson.last_case_recorded_at > coalesce(held.last_digest_at, '-infinity')
             AND coalesce(greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp(), true)
             AND NOT EXISTS (SELECT 1 FROM learning_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
                 AND version.agent_id = lesson.agent_id AND version.status = 'pending')
@@ -47,7 +47,7 @@ CREATE OR REPLACE FUNCTION list_due_distillations()
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT agent.tenant_id, agent.id, min(coalesce(clock.next_run_at, agent.updated_at)) FROM tenants_agent AS agent
         LEFT JOIN learning_tierclock AS clock ON clock.tenant_id = agent.tenant_id AND clock.agent_id = agent.id
-        WHERE agent.learns AND (agent.distils AND clock.id IS NULL OR (agent.distils OR clock.requested_by <> '')
+        WHERE agent.has_learning AND (agent.is_memory_distilled AND clock.id IS NULL OR (agent.is_memory_distilled OR clock.requested_by <> '')
             AND clock.next_run_at <= statement_timestamp() AND clock.lease_until <= statement_timestamp())
         GROUP BY agent.tenant_id, agent.id
 $$;
@@ -88,7 +88,7 @@ CREATE OR REPLACE FUNCTION list_due_lesson_captures()
             FROM desk_escalation AS question WHERE question.status = 'answered'
                 AND question.decided_at > statement_timestamp() - interval '7 days'
         UNION ALL
-        SELECT 'dead_turn', turn.id, turn.tenant_id, thread.agent_id, turn.conversation_id, turn.finished_at
+        SELECT 'failed_turn', turn.id, turn.tenant_id, thread.agent_id, turn.conversation_id, turn.finished_at
             FROM runtime_turn AS turn JOIN conversations_conversation AS thread
                 ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
             WHERE turn.status = 'failed'
@@ -105,7 +105,7 @@ CREATE OR REPLACE FUNCTION list_due_lesson_captures()
                 AND learned.updated_at > statement_timestamp() - interval '7 days'
         UNION ALL
         SELECT 'reported_reply', report.id, report.tenant_id, report.agent_id, report.conversation_id, report.decided_at
-            FROM desk_report AS report WHERE report.status = 'settled'
+            FROM desk_report AS report WHERE report.status = 'resolved'
                 AND report.decided_at > statement_timestamp() - interval '7 days'
     ) AS told
         WHERE NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = told.tenant_id
@@ -127,7 +127,7 @@ CREATE OR REPLACE FUNCTION list_due_reflections()
                (statement_timestamp() AT TIME ZONE settings.timezone - interval '23 hours')::date AS day
             FROM tenants_tenantsettings AS settings
     ) AS today JOIN tenants_agent AS agent ON agent.tenant_id = today.tenant_id
-        WHERE agent.learns AND agent.reflects AND NOT EXISTS (
+        WHERE agent.has_learning AND agent.has_reflection AND NOT EXISTS (
             SELECT 1 FROM learning_reflection AS known WHERE known.tenant_id = agent.tenant_id
                 AND known.agent_id = agent.id AND known.day = today.day AND (
                     known.verdict <> 'waiting' OR greatest(known.lease_until, known.next_attempt_at) > statement_timestamp()))

@@ -18,9 +18,9 @@ CREATE POLICY learning_contradictionscan_cross_tenant ON learning_contradictions
     USING (true)
     WITH CHECK (true);
 GRANT SELECT ON learning_contradictionscan TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (lease_until, night, looked_at, texts, pairs, is_whole, asked_at) ON
+GRANT SELECT, INSERT, UPDATE (lease_until, scan_date, scanned_at, text_count, pair_count, is_complete, requested_at) ON
     learning_contradictionscan TO @worker@;
-GRANT SELECT (lease_until, night, agent_id, tenant_id, asked_at) ON learning_contradictionscan TO @cross_tenant@;
+GRANT SELECT (lease_until, scan_date, agent_id, tenant_id, requested_at) ON learning_contradictionscan TO @cross_tenant@;
 
 -- learning_digestclaim: Workers lease the digest of an agent here, members and support staff read it, agents have no access.
 -- The cross-tenant role reads leases and retry times.
@@ -30,9 +30,9 @@ CREATE POLICY learning_digestclaim_tenant ON learning_digestclaim
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_digestclaim_cross_tenant ON learning_digestclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_digestclaim TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, read_at, next_attempt_at, failures, failure) ON learning_digestclaim
+GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, last_digest_at, next_attempt_at, failures, failure_code) ON learning_digestclaim
     TO @worker@;
-GRANT SELECT (lease_until, read_at, next_attempt_at, agent_id, tenant_id) ON learning_digestclaim TO @cross_tenant@;
+GRANT SELECT (lease_until, last_digest_at, next_attempt_at, agent_id, tenant_id) ON learning_digestclaim TO @cross_tenant@;
 
 -- learning_digestrun: Workers add rows, members and support staff read them, agents have no access.
 ALTER TABLE learning_digestrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -83,7 +83,7 @@ CREATE POLICY learning_extractionclaim_tenant ON learning_extractionclaim
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_extractionclaim_cross_tenant ON learning_extractionclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_extractionclaim TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (lease_until, next_attempt_at, failures, failure) ON learning_extractionclaim TO @worker@;
+GRANT SELECT, INSERT, UPDATE (lease_until, next_attempt_at, failures, failure_code) ON learning_extractionclaim TO @worker@;
 GRANT SELECT (id, lease_until, next_attempt_at, conversation_id, tenant_id) ON learning_extractionclaim TO @cross_tenant@;
 
 -- learning_learningversion: Rows of the tenant. Agents have no access and get the active version only in the prompt. The
@@ -102,9 +102,9 @@ ALTER TABLE learning_lesson ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY learning_lesson_tenant ON learning_lesson USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_lesson_cross_tenant ON learning_lesson TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_lesson TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, noted_at, learning_version_id) ON learning_lesson TO
+GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, last_case_recorded_at, learning_version_id) ON learning_lesson TO
     @worker@;
-GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, learning_version_id) ON learning_lesson TO @cross_tenant@;
+GRANT SELECT (support_count, confidence, last_case_recorded_at, agent_id, tenant_id, learning_version_id) ON learning_lesson TO @cross_tenant@;
 
 -- learning_lessoncase: Rows of the tenant. Workers add cases, agents have no access. The cross-tenant role reads which
 -- corrections have a case.
@@ -128,8 +128,8 @@ CREATE POLICY learning_reflection_update_while_waiting ON learning_reflection AS
     USING (verdict = 'waiting')
     WITH CHECK (true);
 GRANT SELECT ON learning_reflection TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (verdict, reason, conversations, skills, model, stand_in, input_tokens, output_tokens,
-    lease_until, next_attempt_at, failures, cost_micro_usd, proposals) ON learning_reflection TO @worker@;
+GRANT SELECT, INSERT, UPDATE (verdict, reason, conversation_ids, skill_ids, model, is_stand_in, input_tokens, output_tokens,
+    lease_until, next_attempt_at, failures, cost_micro_usd, proposal_ids) ON learning_reflection TO @worker@;
 GRANT SELECT (id, day, verdict, lease_until, next_attempt_at, agent_id, tenant_id) ON learning_reflection TO @cross_tenant@;
 
 -- learning_tierclock: The next run of each memory tier. Members may request a run, workers also hold the lease, agents have

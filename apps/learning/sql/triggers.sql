@@ -14,7 +14,7 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_digestrun FOR EAC
 
 -- learning_editcluster: The edit that a cluster describes never changes. Only a person decides on it, and a worker may reopen
 -- a dismissed one. Agents and workers cannot write while learning is frozen.
-CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, key, key_sha256, habit, removed, added, taint
+CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, key, key_sha256, category, removed_text, added_text, taint
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF status
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
@@ -28,7 +28,7 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_editcluster FOR EACH ROW 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_editclustercase FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 -- learning_example: The text of an example and its approval never change. It can only be retired.
-CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, lesson_id, situation, draft, correction, masked, keywords, approved_by, approved_at, taint
+CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, lesson_id, situation, draft, correction, masked_counts, keywords, approved_by, approved_at, taint
     ON learning_example FOR EACH ROW
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
@@ -56,7 +56,7 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_learningversion FOR EACH 
 
 -- learning_lesson: The text of a lesson and its first source never change and are never deleted. Counts and confidence may
 -- change.
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, agent_id, situation, went_wrong, instead, source, dedup_key
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, agent_id, situation, problem, correction, source, dedup_key
     ON learning_lesson FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 -- learning_lessoncase: A case never changes after it is recorded, so each correction is counted once.

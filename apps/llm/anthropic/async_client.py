@@ -104,7 +104,7 @@ class AsyncAnthropicBackend:
             asked = self._client.post(MESSAGES, cast_to=anthropic.types.Message, content=body, options=options)
             raw = cast("AsyncAPIResponse[anthropic.types.Message]", await asked)
             message = await raw.parse()
-        return reply_of(message, stand_in=is_from_stand_in(raw.headers))
+        return reply_of(message, is_stand_in=is_from_stand_in(raw.headers))
 
 
 def _timeout(request: Request) -> httpx2.Timeout:

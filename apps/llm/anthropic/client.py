@@ -32,7 +32,7 @@ class AnthropicBackend:
         with TYPED_ERRORS:
             raw = self._client.messages.with_raw_response.create(**arguments, timeout=request.timeout_seconds)
             message = raw.parse()
-        return reply_of(message, stand_in=is_from_stand_in(raw.headers))
+        return reply_of(message, is_stand_in=is_from_stand_in(raw.headers))
 
     def close(self) -> None:
         self._client.close()

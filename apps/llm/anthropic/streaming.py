@@ -26,7 +26,7 @@ async def streamed(client: AsyncAnthropic, arguments: dict[str, Any], listener: 
             if event.type == "message_stop":
                 # Without a beginning the end carries no message.
                 message = getattr(event, "message", None)
-                return reply_of(message, stand_in=is_from_stand_in(stream.response.headers))
+                return reply_of(message, is_stand_in=is_from_stand_in(stream.response.headers))
         sentence = "The model's answer broke off before its end."
         raise ConnectionLost(sentence)
 

@@ -28,17 +28,17 @@ NOT_A_MESSAGE = "The model's answer is not a message."
 MISFITS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
-def reply_of(message: object, *, stand_in: bool) -> Reply:
+def reply_of(message: object, *, is_stand_in: bool) -> Reply:
     # The SDK builds a message out of any JSON, without validating it; only the fields tell.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
         raise MalformedReply(NOT_A_MESSAGE)
     try:
-        return _reply(message, stand_in=stand_in)
+        return _reply(message, is_stand_in=is_stand_in)
     except MISFITS as error:
         raise MalformedReply(NOT_A_MESSAGE) from error
 
 
-def _reply(message: anthropic.types.Message, *, stand_in: bool) -> Reply:
+def _reply(message: anthropic.types.Message, *, is_stand_in: bool) -> Reply:
     return Reply(
         message_id=message.id,
         model=message.model,
@@ -49,7 +49,7 @@ def _reply(message: anthropic.types.Message, *, stand_in: bool) -> Reply:
             ToolUse(block.id, block.name, _plain(block.input)) for block in message.content if block.type == "tool_use"
         ),
         usage=_usage(message.usage),
-        stand_in=stand_in,
+        is_stand_in=is_stand_in,
     )
 
 

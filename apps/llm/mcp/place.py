@@ -59,16 +59,16 @@ class ToolServerFailed(Exception):
 class NotAsked(ToolServerFailed):
     """The question never left the house."""
 
-    code = "not_asked"
+    code = "call_not_sent"
 
 
 class SaidNo(ToolServerFailed):
     """The server refused the call before it did anything."""
 
-    code = "said_no"
+    code = "call_refused"
 
 
 class Lost(ToolServerFailed):
     """The call was made, and nobody can tell what it did."""
 
-    code = "lost"
+    code = "outcome_unknown"

@@ -33,9 +33,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -96,9 +96,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -178,9 +178,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -222,14 +222,19 @@ class Migration(TableMigration):
                 ),
                 ("line_dates", models.JSONField(blank=True, default=dict, editable=False)),
                 (
-                    "read_only",
-                    models.BooleanField(default=False, help_text="On: the agent reads it and cannot change it."),
+                    "is_read_only",
+                    models.BooleanField(
+                        default=False,
+                        help_text="On: the agent reads it and cannot change it.",
+                        verbose_name="read only",
+                    ),
                 ),
                 (
-                    "pinned",
+                    "is_pinned",
                     models.BooleanField(
                         default=False,
                         help_text="On: the prompt carries it from the next session on. Off: the prompt does not carry it.",
+                        verbose_name="pinned",
                     ),
                 ),
                 ("updated_by", models.CharField(default="agent", editable=False, max_length=200)),
@@ -280,14 +285,14 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         max_length=20,
                     ),
                 ),
-                ("source_conversation", models.BigIntegerField(null=True)),
+                ("source_conversation_id", models.BigIntegerField(null=True)),
                 (
                     "first_version",
                     models.PositiveIntegerField(help_text="The version of the text with which the line came."),
@@ -300,11 +305,11 @@ class Migration(TableMigration):
                     "status",
                     models.CharField(
                         choices=[
-                            ("standing", "Stands"),
+                            ("active", "Stands"),
                             ("superseded", "Another line came in its place"),
                             ("removed", "Taken out"),
                         ],
-                        default="standing",
+                        default="active",
                         max_length=10,
                     ),
                 ),
@@ -319,7 +324,7 @@ class Migration(TableMigration):
                         null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="memory.memoryline"
                     ),
                 ),
-                ("began_at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("ended_at", models.DateTimeField(null=True)),
                 (
                     "agent",
@@ -352,12 +357,12 @@ class Migration(TableMigration):
                 "indexes": [models.Index(fields=["tenant", "agent", "sha256"], name="memory_line_by_sha256")],
                 "constraints": [
                     models.UniqueConstraint(
-                        condition=models.Q(("status", "standing")),
+                        condition=models.Q(("status", "active")),
                         fields=("tenant", "memory", "sha256"),
                         name="active_memory_line_is_unique",
                     ),
                     models.UniqueConstraint(
-                        condition=models.Q(("status", "standing")),
+                        condition=models.Q(("status", "active")),
                         fields=("tenant", "block", "sha256"),
                         name="active_block_line_is_unique",
                     ),
@@ -371,8 +376,8 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("ended_at__isnull", True), ("status", "standing")),
-                            models.Q(models.Q(("status", "standing"), _negated=True), ("ended_at__isnull", False)),
+                            models.Q(("ended_at__isnull", True), ("status", "active")),
+                            models.Q(models.Q(("status", "active"), _negated=True), ("ended_at__isnull", False)),
                             _connector="OR",
                         ),
                         name="ended_memory_line_has_an_end_time",
@@ -397,9 +402,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -443,8 +448,8 @@ class Migration(TableMigration):
                 (
                     "status",
                     models.CharField(
-                        choices=[("standing", "Stands"), ("held", "Waits for a person")],
-                        default="standing",
+                        choices=[("active", "Stands"), ("pending", "Waits for a person")],
+                        default="active",
                         max_length=10,
                     ),
                 ),
@@ -484,14 +489,14 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         max_length=20,
                     ),
                 ),
-                ("source_conversation", models.BigIntegerField(null=True)),
+                ("source_conversation_id", models.BigIntegerField(null=True)),
                 (
                     "first_version",
                     models.PositiveIntegerField(help_text="The version of the text with which the line came."),
@@ -504,11 +509,11 @@ class Migration(TableMigration):
                     "status",
                     models.CharField(
                         choices=[
-                            ("standing", "Stands"),
+                            ("active", "Stands"),
                             ("superseded", "Another line came in its place"),
                             ("removed", "Taken out"),
                         ],
-                        default="standing",
+                        default="active",
                         max_length=10,
                     ),
                 ),
@@ -526,7 +531,7 @@ class Migration(TableMigration):
                         to="memory.profileline",
                     ),
                 ),
-                ("began_at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("ended_at", models.DateTimeField(null=True)),
                 (
                     "profile",
@@ -534,21 +539,24 @@ class Migration(TableMigration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="ledger", to="memory.customerprofile"
                     ),
                 ),
-                ("part", models.CharField(choices=[("preferences", "Preferences"), ("notes", "Notes")], max_length=11)),
+                (
+                    "field",
+                    models.CharField(choices=[("preferences", "Preferences"), ("notes", "Notes")], max_length=11),
+                ),
             ],
             options={
                 "ordering": ["-id"],
                 "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(
-                        condition=models.Q(("status", "standing")),
-                        fields=("tenant", "profile", "part", "sha256"),
+                        condition=models.Q(("status", "active")),
+                        fields=("tenant", "profile", "field", "sha256"),
                         name="active_profile_line_is_unique",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("ended_at__isnull", True), ("status", "standing")),
-                            models.Q(models.Q(("status", "standing"), _negated=True), ("ended_at__isnull", False)),
+                            models.Q(("ended_at__isnull", True), ("status", "active")),
+                            models.Q(models.Q(("status", "active"), _negated=True), ("ended_at__isnull", False)),
                             _connector="OR",
                         ),
                         name="ended_profile_line_has_an_end_time",

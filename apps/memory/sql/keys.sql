@@ -36,4 +36,4 @@ ALTER TABLE memory_profileline ADD CONSTRAINT memory_profileline_superseded_by_i
 -- fact about a person back.
 CREATE INDEX memory_block_full_text ON memory_memoryblock USING gin (build_search_vector(tenant_id, label));
 CREATE INDEX memory_line_full_text ON memory_memoryline USING gin (build_search_vector(tenant_id, text));
-CREATE INDEX profile_line_full_text ON memory_profileline USING gin (build_search_vector(tenant_id, text)) WHERE status = 'standing';
+CREATE INDEX profile_line_full_text ON memory_profileline USING gin (build_search_vector(tenant_id, text)) WHERE status = 'active';

@@ -51,7 +51,7 @@ GRANT SELECT, INSERT, UPDATE (author, taint, last_version, status, ended_at, sup
 GRANT SELECT, INSERT, UPDATE (last_version, status, ended_at, superseded_by_id, review_after, valid_until) ON
     memory_memoryline TO @worker@, @agent@;
 GRANT SELECT ON memory_memoryline TO @staff@;
-GRANT SELECT (id, text, began_at, tenant_id) ON memory_memoryline TO @cross_tenant@;
+GRANT SELECT (id, text, created_at, tenant_id) ON memory_memoryline TO @cross_tenant@;
 
 -- memory_memorytier: Distilled memory tiers: workers write them, operators correct, approve or clear them. An agent sees its
 -- own and writes none.
@@ -80,4 +80,4 @@ GRANT SELECT, INSERT, UPDATE (author, taint, last_version, status, ended_at, sup
 GRANT SELECT, INSERT, UPDATE (last_version, status, ended_at, superseded_by_id, review_after, valid_until) ON
     memory_profileline TO @worker@, @agent@;
 GRANT SELECT ON memory_profileline TO @staff@;
-GRANT SELECT (id, text, source_conversation, status, began_at, tenant_id) ON memory_profileline TO @cross_tenant@;
+GRANT SELECT (id, text, source_conversation_id, status, created_at, tenant_id) ON memory_profileline TO @cross_tenant@;

@@ -32,7 +32,7 @@ CREATE TRIGGER refuse_dates_of_approved_lines BEFORE UPDATE OF line_dates ON mem
 CREATE TRIGGER refuse_unreviewed_memory BEFORE INSERT OR UPDATE OF body, approved_body
     ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_memory();
 CREATE TRIGGER refuse_change_of_read_only_block BEFORE UPDATE
-    ON memory_memoryblock FOR EACH ROW WHEN (OLD.read_only) EXECUTE FUNCTION refuse_change_of_read_only_block();
+    ON memory_memoryblock FOR EACH ROW WHEN (OLD.is_read_only) EXECUTE FUNCTION refuse_change_of_read_only_block();
 CREATE TRIGGER refuse_text_signed_as_person BEFORE INSERT OR UPDATE OF body, updated_by, taint
     ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_text_signed_as_person();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION stamp_version();
@@ -40,20 +40,20 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_memoryblock FOR EACH ROW EX
 -- memory_memoryline: A new line is current and can be superseded or removed; after that the row never changes. Only
 -- operators record a line as their own.
 CREATE TRIGGER refuse_change_of_ended_line BEFORE UPDATE
-    ON memory_memoryline FOR EACH ROW WHEN (OLD.status <> 'standing') EXECUTE FUNCTION refuse_change();
+    ON memory_memoryline FOR EACH ROW WHEN (OLD.status <> 'active') EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
-    ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>superseded standing>removed');
+    ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'active', 'active>superseded active>removed');
 CREATE TRIGGER refuse_line_signed_as_person BEFORE INSERT ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION refuse_line_signed_as_person();
 
 -- memory_memorytier: A new tier is current; it can change to pending review and back.
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
-    ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>held held>standing');
+    ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'active', 'active>pending pending>active');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- memory_profileline: A new line is current and can be superseded or removed; after that the row never changes. Only
 -- operators record a line as their own.
 CREATE TRIGGER refuse_change_of_ended_line BEFORE UPDATE
-    ON memory_profileline FOR EACH ROW WHEN (OLD.status <> 'standing') EXECUTE FUNCTION refuse_change();
+    ON memory_profileline FOR EACH ROW WHEN (OLD.status <> 'active') EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
-    ON memory_profileline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>superseded standing>removed');
+    ON memory_profileline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'active', 'active>superseded active>removed');
 CREATE TRIGGER refuse_line_signed_as_person BEFORE INSERT ON memory_profileline FOR EACH ROW EXECUTE FUNCTION refuse_line_signed_as_person();

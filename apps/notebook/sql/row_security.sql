@@ -9,7 +9,7 @@ ALTER TABLE notebook_note ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY notebook_note_tenant ON notebook_note USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY notebook_note_agent ON notebook_note AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent() AND (end_user_key = '' OR app_customer() IS NULL OR (end_user_key = app_customer() AND app_customer_is_proven())))
-    WITH CHECK ((agent_id = app_agent() AND (end_user_key = '' OR app_customer() IS NULL OR (end_user_key = app_customer() AND app_customer_is_proven()))) AND (end_user_key <> '' OR taint <> 'customer-derived'));
+    WITH CHECK ((agent_id = app_agent() AND (end_user_key = '' OR app_customer() IS NULL OR (end_user_key = app_customer() AND app_customer_is_proven()))) AND (end_user_key <> '' OR taint <> 'customer'));
 CREATE POLICY notebook_note_agent_insert ON notebook_note AS RESTRICTIVE FOR INSERT TO @agent@
     WITH CHECK ((app_customer() IS NULL OR (end_user_key = app_customer() AND app_customer_is_proven())) AND NOT EXISTS (
         SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id AND thread.off_the_record));

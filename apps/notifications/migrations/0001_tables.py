@@ -40,7 +40,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "calls",
+                    "tool_approvals",
                     models.CharField(
                         choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
                         default="never",
@@ -64,7 +64,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "turns",
+                    "stuck_turns",
                     models.CharField(
                         choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
                         default="never",
@@ -220,7 +220,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "terms",
+                    "preferences",
                     models.ForeignKey(
                         db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
@@ -236,14 +236,14 @@ class Migration(TableMigration):
                             ("waiting", "On its way"),
                             ("sent", "Sent"),
                             ("dead", "Given up"),
-                            ("moot", "Not sent: all was settled before"),
+                            ("skipped", "Not sent: all was settled before"),
                         ],
                         db_default="waiting",
                         max_length=10,
                     ),
                 ),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("tries", models.PositiveSmallIntegerField(db_default=0)),
+                ("attempts", models.PositiveSmallIntegerField(db_default=0)),
                 (
                     "failure",
                     models.CharField(
@@ -254,7 +254,7 @@ class Migration(TableMigration):
             ],
             options={
                 "ordering": ["-id"],
-                "indexes": [models.Index(fields=["tenant", "terms", "id"], name="notification_of_preferences")],
+                "indexes": [models.Index(fields=["tenant", "preferences", "id"], name="notification_of_preferences")],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
@@ -266,7 +266,7 @@ class Migration(TableMigration):
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("status", "waiting")),
-                        fields=("tenant", "terms"),
+                        fields=("tenant", "preferences"),
                         name="one_waiting_notification_per_person",
                     ),
                 ],

@@ -5,5 +5,5 @@ ALTER TABLE notifications_notificationpreferences ADD CONSTRAINT notifications_n
     UNIQUE (tenant_id, id);
 
 -- References that cannot leave the tenant: References carry the tenant, so no row can point into another tenant.
-ALTER TABLE notifications_emailnotification ADD CONSTRAINT notifications_emailnotification_terms_id_in_tenant
-    FOREIGN KEY (tenant_id, terms_id) REFERENCES notifications_notificationpreferences (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE notifications_emailnotification ADD CONSTRAINT notifications_emailnotification_preferences_id_in_tenant
+    FOREIGN KEY (tenant_id, preferences_id) REFERENCES notifications_notificationpreferences (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;

@@ -7,7 +7,7 @@ ALTER TABLE notifications_emailnotification ENABLE ROW LEVEL SECURITY, FORCE ROW
 CREATE POLICY notifications_emailnotification_tenant ON notifications_emailnotification USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY notifications_emailnotification_cross_tenant ON notifications_emailnotification FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON notifications_emailnotification TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (status, tries, failure, sent_at) ON notifications_emailnotification TO @worker@;
+GRANT SELECT, INSERT, UPDATE (status, attempts, failure, sent_at) ON notifications_emailnotification TO @worker@;
 GRANT SELECT (status, tenant_id) ON notifications_emailnotification TO @cross_tenant@;
 
 -- notifications_notificationpreferences: Notification settings. The database lets a member write every row of the tenant, and the Python code
@@ -18,7 +18,7 @@ CREATE POLICY notifications_notificationpreferences_tenant ON notifications_noti
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY notifications_notificationpreferences_cross_tenant ON notifications_notificationpreferences TO @cross_tenant@ USING (true) WITH CHECK (true);
-GRANT SELECT, INSERT, UPDATE (escalations, calls, drafts, reviews, turns, deliveries, digest_hour, quiet_start_hour,
+GRANT SELECT, INSERT, UPDATE (escalations, tool_approvals, drafts, reviews, stuck_turns, deliveries, digest_hour, quiet_start_hour,
     quiet_end_hour, timezone, last_digest_at, next_check_at) ON notifications_notificationpreferences TO @operator@;
 GRANT SELECT, UPDATE (notified_ids, last_digest_at, next_check_at, lease_until, fence) ON notifications_notificationpreferences TO @worker@;
 GRANT SELECT ON notifications_notificationpreferences TO @staff@;

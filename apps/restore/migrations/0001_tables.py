@@ -32,9 +32,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -64,7 +64,7 @@ class Migration(TableMigration):
                 ),
                 ("moment", models.DateTimeField()),
                 (
-                    "why",
+                    "reason",
                     models.TextField(
                         blank=True,
                         validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],

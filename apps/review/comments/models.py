@@ -22,7 +22,7 @@ class CommentQuerySet(GovernedQuerySet["Comment"]):
 
     def standing(self) -> Self:
         """Those whose author has not withdrawn them."""
-        return self.filter(status=Comment.Status.STANDS)
+        return self.filter(status=Comment.Status.ACTIVE)
 
 
 class Comment(Governed):
@@ -31,7 +31,7 @@ class Comment(Governed):
     class Status(models.TextChoices):
         """Withdrawn is final; who thinks again says it again."""
 
-        STANDS = "stands"
+        ACTIVE = "active"
         WITHDRAWN = "withdrawn"
 
     # The database refuses the deletion itself; Django would look, where an agent that takes its proposal back may not.
@@ -41,7 +41,7 @@ class Comment(Governed):
     # Whose proposal it is; none where it is for the whole organisation.
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, editable=False)
     text = models.TextField("comment", validators=[plain_text], blank=True)
-    status = StateField(max_length=10, choices=Status.choices, default=Status.STANDS)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     author = models.CharField(max_length=200, editable=False)
 
     noun = "comment"
@@ -51,7 +51,7 @@ class Comment(Governed):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=models.Q(status="stands") & ~models.Q(text="") | models.Q(status="withdrawn", text=""),
+                condition=models.Q(status="active") & ~models.Q(text="") | models.Q(status="withdrawn", text=""),
                 name="comment_has_text_until_it_is_withdrawn",
             ),
             models.CheckConstraint(condition=~models.Q(author=""), name="comment_names_its_author"),
@@ -66,9 +66,9 @@ class Comment(Governed):
 
     def clean(self) -> None:
         """It says something, in so many characters."""
-        if self.status == Comment.Status.STANDS and (found := flaw(self.text)):
+        if self.status == Comment.Status.ACTIVE and (found := flaw(self.text)):
             raise ValidationError({"text": found})
 
-    @transition(field=status, source=Status.STANDS, target=Status.WITHDRAWN)
+    @transition(field=status, source=Status.ACTIVE, target=Status.WITHDRAWN)
     def withdraw(self) -> None:
         """Its author takes it back: the words are gone from every page, and stay in the history of changes."""

@@ -31,7 +31,9 @@ class SavedFilter(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
-    place = models.PositiveSmallIntegerField(help_text="Each of a person's filters has one, so they cannot be more.")
+    quota_slot = models.PositiveSmallIntegerField(
+        help_text="Each of a person's filters has one, so they cannot be more."
+    )
     name = models.CharField(max_length=NAME_CHARACTERS)
     query = models.CharField(
         max_length=QUERY_CHARACTERS, help_text="What stands in the address behind the question mark."
@@ -45,9 +47,10 @@ class SavedFilter(models.Model):
         ordering: ClassVar = ["name", "id"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "user", "name"], name="person_names_a_filter_once"),
-            models.UniqueConstraint(fields=["tenant", "user", "place"], name="person_uses_a_quota_slot_once"),
+            models.UniqueConstraint(fields=["tenant", "user", "quota_slot"], name="person_uses_a_quota_slot_once"),
             models.CheckConstraint(
-                condition=models.Q(place__gte=1, place__lte=FILTERS_KEPT), name="quota_slot_is_within_the_limit"
+                condition=models.Q(quota_slot__gte=1, quota_slot__lte=FILTERS_KEPT),
+                name="quota_slot_is_within_the_limit",
             ),
             models.CheckConstraint(
                 condition=~models.Q(name="") & ~models.Q(query=""), name="saved_filter_has_a_name_and_a_query"

@@ -32,13 +32,13 @@ def save_filter(*, actor: Actor, name: str, query: str, is_shared: bool) -> Save
         raise Invalid(flaw, {"name": [flaw]})
     try:
         with acting(actor):
-            place = free_place(set(SavedFilter.objects.own(actor).values_list("place", flat=True)))
+            place = free_place(set(SavedFilter.objects.own(actor).values_list("quota_slot", flat=True)))
             if place is None:
                 raise Conflicting(TOO_MANY)
             return SavedFilter.objects.create(
                 tenant_id=actor.tenant_id,
                 user_id=actor.user_id,
-                place=place,
+                quota_slot=place,
                 name=name,
                 query=query,
                 is_shared=is_shared,

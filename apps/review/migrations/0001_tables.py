@@ -78,7 +78,7 @@ class Migration(TableMigration):
                         max_length=20,
                     ),
                 ),
-                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
                 "ordering": ["-id"],
@@ -108,7 +108,10 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("proposal_id", models.BigIntegerField()),
-                ("read_at", models.PositiveIntegerField(help_text="The version of the proposal that the person read.")),
+                (
+                    "read_version",
+                    models.PositiveIntegerField(help_text="The version of the proposal that the person read."),
+                ),
                 (
                     "state",
                     models.CharField(
@@ -169,9 +172,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -206,7 +209,7 @@ class Migration(TableMigration):
                 (
                     "status",
                     models.CharField(
-                        choices=[("stands", "Stands"), ("withdrawn", "Withdrawn")], default="stands", max_length=10
+                        choices=[("active", "Active"), ("withdrawn", "Withdrawn")], default="active", max_length=10
                     ),
                 ),
                 ("author", models.CharField(editable=False, max_length=200)),
@@ -222,7 +225,7 @@ class Migration(TableMigration):
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("status", "stands"), models.Q(("text", ""), _negated=True)),
+                            models.Q(("status", "active"), models.Q(("text", ""), _negated=True)),
                             models.Q(("status", "withdrawn"), ("text", "")),
                             _connector="OR",
                         ),
@@ -255,7 +258,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "place",
+                    "quota_slot",
                     models.PositiveSmallIntegerField(
                         help_text="Each of a person's filters has one, so they cannot be more."
                     ),
@@ -277,9 +280,12 @@ class Migration(TableMigration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("tenant", "user", "name"), name="person_names_a_filter_once"),
-                    models.UniqueConstraint(fields=("tenant", "user", "place"), name="person_uses_a_quota_slot_once"),
+                    models.UniqueConstraint(
+                        fields=("tenant", "user", "quota_slot"), name="person_uses_a_quota_slot_once"
+                    ),
                     models.CheckConstraint(
-                        condition=models.Q(("place__gte", 1), ("place__lte", 20)), name="quota_slot_is_within_the_limit"
+                        condition=models.Q(("quota_slot__gte", 1), ("quota_slot__lte", 20)),
+                        name="quota_slot_is_within_the_limit",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -12,7 +12,7 @@ CREATE POLICY review_bulkdecision_own ON review_bulkdecision AS RESTRICTIVE FOR 
     WITH CHECK (user_id = app_member());
 GRANT SELECT, INSERT ON review_bulkdecision TO @operator@;
 GRANT SELECT ON review_bulkdecision TO @worker@, @staff@;
-GRANT SELECT (id, at, tenant_id) ON review_bulkdecision TO @cross_tenant@;
+GRANT SELECT (id, created_at, tenant_id) ON review_bulkdecision TO @cross_tenant@;
 
 -- review_bulkitem: Rows of the tenant. A member adds proposals only to their own bulk action. The result is written as that
 -- member, or by a worker if the member has left the tenant. Agents have no access. The cross-tenant role finds open items.

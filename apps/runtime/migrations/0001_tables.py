@@ -179,7 +179,7 @@ class Migration(TableMigration):
                 ),
                 ("day", models.DateField()),
                 ("calls", models.PositiveIntegerField(default=0)),
-                ("unpriced", models.PositiveIntegerField(default=0)),
+                ("unpriced_calls", models.PositiveIntegerField(default=0)),
                 ("cost_micro_usd", models.PositiveBigIntegerField(default=0)),
                 ("input_tokens", models.PositiveBigIntegerField(default=0)),
                 ("output_tokens", models.PositiveBigIntegerField(default=0)),
@@ -191,7 +191,7 @@ class Migration(TableMigration):
                 ("learning_cost_micro_usd", models.PositiveBigIntegerField(db_default=0)),
                 ("learning_input_tokens", models.PositiveBigIntegerField(db_default=0)),
                 ("learning_output_tokens", models.PositiveBigIntegerField(db_default=0)),
-                ("told_at", models.DateTimeField(null=True)),
+                ("budget_escalated_at", models.DateTimeField(null=True)),
             ],
             options={
                 "verbose_name": "spend of a day",
@@ -206,7 +206,7 @@ class Migration(TableMigration):
             name="Turn",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("framed", models.JSONField(null=True)),
+                ("external_user_turn", models.JSONField(null=True)),
                 ("report_sha256", models.CharField(blank=True, db_default="", max_length=64)),
                 (
                     "tenant",
@@ -266,7 +266,7 @@ class Migration(TableMigration):
                 ("fence", models.PositiveIntegerField(default=1)),
                 ("attempts", models.PositiveSmallIntegerField(default=1)),
                 ("crashes", models.PositiveSmallIntegerField(default=0)),
-                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("failed_calls", models.PositiveSmallIntegerField(default=0)),
                 ("is_released", models.BooleanField(default=False)),
                 ("lease_until", models.DateTimeField()),
                 ("run_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -279,9 +279,9 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("model", models.CharField(blank=True, db_default="", max_length=80)),
-                ("shortened", models.PositiveSmallIntegerField(db_default=0, default=0)),
+                ("history_halvings", models.PositiveSmallIntegerField(db_default=0, default=0)),
                 ("current_step", models.PositiveSmallIntegerField(default=1)),
-                ("asked_at", models.DateTimeField(null=True)),
+                ("step_started_at", models.DateTimeField(null=True)),
                 ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("finished_at", models.DateTimeField(null=True)),
                 (
@@ -370,54 +370,59 @@ class Migration(TableMigration):
                 ),
                 ("round", models.PositiveSmallIntegerField()),
                 ("step", models.PositiveSmallIntegerField()),
-                ("place", models.PositiveSmallIntegerField()),
+                ("position", models.PositiveSmallIntegerField()),
                 ("fence", models.PositiveIntegerField()),
                 ("call_id", models.CharField(max_length=200)),
                 ("name", models.CharField(max_length=200)),
                 ("arguments", models.JSONField()),
                 (
-                    "repeats",
+                    "repeat_safety",
                     models.CharField(
-                        choices=[("reads", "Reads"), ("keyed", "Keyed"), ("own", "Own"), ("unsafe", "Unsafe")],
-                        max_length=10,
+                        choices=[
+                            ("read_only", "Read Only"),
+                            ("idempotent", "Idempotent"),
+                            ("transactional", "Transactional"),
+                            ("unsafe", "Unsafe"),
+                        ],
+                        max_length=20,
                     ),
                 ),
                 (
                     "state",
                     models.CharField(
-                        choices=[("begun", "Begun"), ("done", "Done"), ("unknown", "Unknown")], max_length=10
+                        choices=[("started", "Started"), ("done", "Done"), ("unknown", "Unknown")], max_length=10
                     ),
                 ),
                 ("result", models.TextField(blank=True)),
                 ("is_error", models.BooleanField(default=False)),
-                ("began_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("ended_at", models.DateTimeField(null=True)),
+                ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("finished_at", models.DateTimeField(null=True)),
             ],
             options={
-                "ordering": ["turn_id", "round", "step", "place"],
+                "ordering": ["turn_id", "round", "step", "position"],
                 "indexes": [
                     models.Index(
                         condition=models.Q(("name__in", ["get_skill", "skill_view"])),
-                        fields=["tenant", "began_at"],
+                        fields=["tenant", "started_at"],
                         name="skill_was_read",
                     )
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "turn", "round", "step", "place"), name="tool_step_is_written_once"
+                        fields=("tenant", "turn", "round", "step", "position"), name="tool_step_is_written_once"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("ended_at__isnull", True), ("state", "begun")),
-                            models.Q(models.Q(("state", "begun"), _negated=True), ("ended_at__isnull", False)),
+                            models.Q(("finished_at__isnull", True), ("state", "started")),
+                            models.Q(models.Q(("state", "started"), _negated=True), ("finished_at__isnull", False)),
                             _connector="OR",
                         ),
                         name="ended_tool_step_has_a_finish_time",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("state__in", ["begun", "unknown"]), _negated=True),
-                            ("repeats__in", ["keyed", "unsafe", "reads"]),
+                            models.Q(("state__in", ["started", "unknown"]), _negated=True),
+                            ("repeat_safety__in", ["idempotent", "unsafe", "read_only"]),
                             _connector="OR",
                         ),
                         name="transactional_write_is_in_the_commit_of_its_step",
@@ -454,7 +459,7 @@ class Migration(TableMigration):
                 ("assistant_message", models.JSONField(null=True)),
                 ("text", models.TextField(blank=True)),
                 ("model", models.CharField(max_length=80)),
-                ("stand_in", models.BooleanField()),
+                ("is_stand_in", models.BooleanField()),
                 ("stop_reason", models.CharField(max_length=40)),
                 ("input_tokens", models.PositiveIntegerField()),
                 ("output_tokens", models.PositiveIntegerField()),
@@ -467,9 +472,9 @@ class Migration(TableMigration):
                 ("workspace_prefix_sha256", models.CharField(blank=True, max_length=64)),
                 ("expected_read_tokens", models.PositiveIntegerField(null=True)),
                 ("has_unexpected_miss", models.BooleanField(default=False)),
-                ("entries", models.JSONField(default=dict)),
-                ("ledger", models.JSONField(default=dict)),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ("cache_entries", models.JSONField(default=dict)),
+                ("cache_ledger", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "ordering": ["turn_id", "round", "fence", "step"],
@@ -481,7 +486,9 @@ class Migration(TableMigration):
                         fields=["tenant", "workspace_prefix_sha256", "-requested_at"], name="call_by_workspace_prefix"
                     ),
                     models.Index(
-                        condition=models.Q(("stand_in", True)), fields=["tenant", "at"], name="call_of_stand_in"
+                        condition=models.Q(("is_stand_in", True)),
+                        fields=["tenant", "created_at"],
+                        name="call_of_stand_in",
                     ),
                 ],
                 "constraints": [

@@ -17,8 +17,8 @@ CREATE OR REPLACE FUNCTION list_due_paused_delegations()
         WHERE above.status = 'open' AND NOT is_kill_switch_on(ARRAY['pause-agent'], above.tenant_id, above.id)
             AND NOT EXISTS (SELECT 1 FROM conversations_inboundevent AS told WHERE told.tenant_id = above.tenant_id
                 AND told.conversation_id = above.id AND (
-                    told.kind = 'answer' AND starts_with(told.idempotency_key, 'below-' || paused.id || '-')
-                    OR told.idempotency_key = 'below-' || paused.id || '-paused-' || paused.switch_id))
+                    told.kind = 'answer' AND starts_with(told.idempotency_key, 'delegated-' || paused.id || '-')
+                    OR told.idempotency_key = 'delegated-' || paused.id || '-paused-' || paused.switch_id))
 $$;
 REVOKE ALL ON FUNCTION list_due_paused_delegations() FROM PUBLIC;
 ALTER FUNCTION list_due_paused_delegations() OWNER TO @cross_tenant@;
@@ -90,11 +90,11 @@ ALTER FUNCTION find_due_work(integer,text[]) OWNER TO @cross_tenant@;
 CREATE OR REPLACE FUNCTION end_tool_step_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        IF NEW.state NOT IN ('begun', 'done') THEN
-            RAISE EXCEPTION 'A tool step is born begun or done, not %.', NEW.state
+        IF NEW.state NOT IN ('started', 'done') THEN
+            RAISE EXCEPTION 'A tool step is born started or done, not %.', NEW.state
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'initial_state';
         END IF;
-    ELSIF TG_OP = 'DELETE' OR OLD.state <> 'begun' THEN
+    ELSIF TG_OP = 'DELETE' OR OLD.state <> 'started' THEN
         IF TG_OP = 'UPDATE' THEN
             IF is_off_the_record_erasure(to_jsonb(OLD), to_jsonb(NEW), ARRAY['arguments', 'result']) THEN
                 RETURN NEW;
@@ -133,10 +133,10 @@ BEGIN
             SELECT 'deliveries' AS name, delivery.status::text AS label, delivery.tenant_id, count(*)::float8 AS value
               FROM webhooks_delivery AS delivery WHERE delivery.status <> 'delivered' GROUP BY 2, 3
              UNION ALL
-            SELECT 'notices', notice.status::text, notice.tenant_id, count(*)
+            SELECT 'notifications', notice.status::text, notice.tenant_id, count(*)
               FROM notifications_emailnotification AS notice WHERE notice.status IN ('waiting', 'dead') GROUP BY 2, 3
              UNION ALL
-            SELECT 'turns_held', turn.status::text, turn.tenant_id, count(*)
+            SELECT 'turns_running', turn.status::text, turn.tenant_id, count(*)
               FROM runtime_turn AS turn WHERE turn.finished_at IS NULL GROUP BY 2, 3
              UNION ALL
             SELECT 'review_open', 'proposal', waits.tenant_id, count(*)
@@ -162,7 +162,7 @@ BEGIN
               ) AS spent (name, label, value) GROUP BY 1, 2, 3
         ) AS counted JOIN tenants_tenant AS tenant ON tenant.id = counted.tenant_id
          UNION ALL
-        SELECT 'breakers', breaker.state::text, '', count(*)::float8 FROM runtime_circuitbreaker AS breaker GROUP BY 2;
+        SELECT 'circuit_breakers', breaker.state::text, '', count(*)::float8 FROM runtime_circuitbreaker AS breaker GROUP BY 2;
 END $$;
 REVOKE ALL ON FUNCTION list_installation_gauges() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION list_installation_gauges() TO @login@;
@@ -183,11 +183,11 @@ DECLARE
 BEGIN
     SELECT thread.has_external_agent INTO elsewhere FROM conversations_conversation AS thread
      WHERE thread.tenant_id = NEW.tenant_id AND thread.id = NEW.conversation_id;
-    IF NOT elsewhere AND (NEW.framed IS NOT NULL OR NEW.report_sha256 <> '') THEN
+    IF NOT elsewhere AND (NEW.external_user_turn IS NOT NULL OR NEW.report_sha256 <> '') THEN
         RAISE EXCEPTION 'A turn is handed out and reported only where the agent runs elsewhere.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
-    IF NEW.framed IS NOT NULL AND NEW.status <> 'running' THEN
+    IF NEW.external_user_turn IS NOT NULL AND NEW.status <> 'running' THEN
         RAISE EXCEPTION 'What was handed out is kept as long as the turn runs.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
@@ -233,7 +233,7 @@ BEGIN
         SELECT 1 FROM runtime_turn AS turn JOIN conversations_conversation AS thread
             ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
          WHERE turn.tenant_id = NEW.tenant_id AND turn.id = NEW.turn_id AND thread.has_external_agent
-           AND (turn.report_sha256 = '' OR NEW.stand_in)) THEN
+           AND (turn.report_sha256 = '' OR NEW.is_stand_in)) THEN
         RAISE EXCEPTION 'Where the agent runs elsewhere, it asks its model itself and reports what it asked.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;

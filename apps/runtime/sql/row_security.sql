@@ -91,7 +91,7 @@ CREATE POLICY runtime_toolstep_agent ON runtime_toolstep AS RESTRICTIVE TO @agen
 CREATE POLICY runtime_toolstep_talk ON runtime_toolstep AS RESTRICTIVE TO @operator@, @staff@
     USING (EXISTS (SELECT 1 FROM runtime_turn AS thread WHERE thread.id = runtime_toolstep.turn_id));
 GRANT SELECT ON runtime_toolstep TO @operator@, @agent@, @staff@;
-GRANT SELECT, INSERT, UPDATE (arguments, state, result, is_error, ended_at) ON runtime_toolstep TO @worker@;
+GRANT SELECT, INSERT, UPDATE (arguments, state, result, is_error, finished_at) ON runtime_toolstep TO @worker@;
 
 -- runtime_turn: A turn is visible with its conversation, and workers write it. The cross-tenant role reads the columns that
 -- the search for due work needs.

@@ -28,8 +28,8 @@ CREATE TRIGGER refuse_change_of_finished_turn BEFORE UPDATE
     ON runtime_turn FOR EACH ROW WHEN (OLD.status <> 'running') EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER refuse_change_of_turn_report BEFORE UPDATE OF report_sha256
     ON runtime_turn FOR EACH ROW WHEN (OLD.report_sha256 <> '' AND NEW.report_sha256 <> OLD.report_sha256) EXECUTE FUNCTION refuse_change_of_turn_report();
-CREATE TRIGGER check_external_turn BEFORE INSERT OR UPDATE OF framed, report_sha256, status
-    ON runtime_turn FOR EACH ROW WHEN (NEW.framed IS NOT NULL OR NEW.report_sha256 <> '' OR NEW.status = 'done')
+CREATE TRIGGER check_external_turn BEFORE INSERT OR UPDATE OF external_user_turn, report_sha256, status
+    ON runtime_turn FOR EACH ROW WHEN (NEW.external_user_turn IS NOT NULL OR NEW.report_sha256 <> '' OR NEW.status = 'done')
     EXECUTE FUNCTION check_external_turn();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON runtime_turn FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'running', 'running>done running>failed running>cancelled');

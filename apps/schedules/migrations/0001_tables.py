@@ -37,9 +37,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -223,16 +223,16 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("planned_at", models.DateTimeField()),
-                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (
                     "result",
                     models.CharField(
-                        choices=[("begun", "Begun"), ("skipped", "Skipped"), ("refused", "Refused")], max_length=10
+                        choices=[("started", "Begun"), ("skipped", "Skipped"), ("refused", "Refused")], max_length=10
                     ),
                 ),
                 ("code", models.CharField(blank=True, max_length=40)),
                 ("reason", models.TextField(blank=True)),
-                ("missed", models.PositiveIntegerField(default=0)),
+                ("missed_count", models.PositiveIntegerField(default=0)),
                 ("requested_by", models.CharField(blank=True, max_length=200)),
                 (
                     "conversation",
@@ -252,15 +252,15 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("conversation__isnull", False), ("result", "begun")),
-                            models.Q(models.Q(("result", "begun"), _negated=True), ("conversation__isnull", True)),
+                            models.Q(("conversation__isnull", False), ("result", "started")),
+                            models.Q(models.Q(("result", "started"), _negated=True), ("conversation__isnull", True)),
                             _connector="OR",
                         ),
                         name="started_run_has_its_conversation",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("result", "begun"), models.Q(("reason", ""), _negated=True), _connector="OR"
+                            ("result", "started"), models.Q(("reason", ""), _negated=True), _connector="OR"
                         ),
                         name="run_that_did_not_start_says_why",
                     ),

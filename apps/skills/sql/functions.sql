@@ -48,7 +48,7 @@ END $$;
 -- marked as such.
 CREATE OR REPLACE FUNCTION refuse_lowering_of_skill_taint() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    joined CONSTANT text[] := ARRAY['operator', 'agent', 'tool-derived', 'customer-derived', 'imported'];
+    joined CONSTANT text[] := ARRAY['operator', 'agent', 'tool', 'customer', 'import'];
 BEGIN
     IF pg_has_role(current_user, '@agent@'::regrole, 'USAGE')
         AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')

@@ -142,9 +142,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -236,7 +236,7 @@ class Migration(TableMigration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
                     ),
                 ),
-                ("sealed", models.TextField()),
+                ("ciphertext", models.TextField()),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
@@ -253,7 +253,7 @@ class Migration(TableMigration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("sealed", models.TextField()),
+                ("ciphertext", models.TextField()),
                 (
                     "last_step",
                     models.BigIntegerField(
@@ -276,11 +276,11 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "what",
+                    "kind",
                     models.CharField(
                         choices=[
                             ("password_set", "The password was changed"),
-                            ("begun_anew", "The password was made worthless and every session ended"),
+                            ("credentials_reset", "The password was made worthless and every session ended"),
                             ("factor_set", "A second factor was set up"),
                             ("factor_dropped", "The second factor was removed"),
                             ("codes_renewed", "New recovery codes were made"),
@@ -291,12 +291,12 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "address",
+                    "ip_address",
                     models.CharField(
                         blank=True, help_text="Empty: it was done to the person, not by them.", max_length=45
                     ),
                 ),
-                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
                 "ordering": ["-id"],
@@ -320,9 +320,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -332,7 +332,7 @@ class Migration(TableMigration):
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("updated_at", models.DateTimeField(auto_now_add=True)),
                 (
-                    "distils",
+                    "is_memory_distilled",
                     models.BooleanField(
                         default=False,
                         help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
@@ -402,7 +402,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "reflects",
+                    "has_reflection",
                     models.BooleanField(
                         default=False,
                         help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
@@ -475,7 +475,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "learns",
+                    "has_learning",
                     models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups."),
                 ),
                 (
@@ -574,10 +574,10 @@ class Migration(TableMigration):
                     "mid_turn_message_mode",
                     models.CharField(
                         choices=[
-                            ("next", "Next: it is answered after the reply"),
+                            ("queue", "Queue: it is answered after the reply"),
                             ("restart", "Restart: the turn begins anew with both"),
                         ],
-                        default="next",
+                        default="queue",
                         help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
                         max_length=10,
                         verbose_name="a message while it thinks",
@@ -663,7 +663,7 @@ class Migration(TableMigration):
                         violation_error_message="A session that may last 0 seconds could never be used.",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("mid_turn_message_mode__in", ["next", "restart"])),
+                        condition=models.Q(("mid_turn_message_mode__in", ["queue", "restart"])),
                         name="agent_has_a_known_mid_turn_message_mode",
                     ),
                     models.CheckConstraint(
@@ -692,9 +692,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -713,7 +713,7 @@ class Migration(TableMigration):
                     "role",
                     models.CharField(choices=[("operator", "Operators"), ("agent", "The agent itself")], max_length=20),
                 ),
-                ("granted", models.JSONField(blank=True, default=list)),
+                ("permissions", models.JSONField(blank=True, default=list)),
             ],
             options={
                 "verbose_name": "grants on an agent",
@@ -754,10 +754,10 @@ class Migration(TableMigration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("begun_at", models.DateTimeField(null=True)),
-                ("seen_at", models.DateTimeField(null=True)),
+                ("created_at", models.DateTimeField(null=True)),
+                ("last_seen_at", models.DateTimeField(null=True)),
                 ("device", models.CharField(default="", max_length=200)),
-                ("address", models.CharField(default="", max_length=45)),
+                ("ip_address", models.CharField(default="", max_length=45)),
             ],
             options={
                 "verbose_name": "session",
@@ -850,9 +850,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -874,7 +874,7 @@ class Migration(TableMigration):
                         verbose_name="why",
                     ),
                 ),
-                ("until", models.DateTimeField(verbose_name="until at most")),
+                ("expires_at", models.DateTimeField(verbose_name="until at most")),
                 ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="left")),
             ],
             options={
@@ -908,9 +908,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -1016,9 +1016,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -1075,9 +1075,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -1093,7 +1093,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("limited_act", models.CharField(max_length=40, verbose_name="act")),
-                ("agents", models.JSONField(blank=True, default=list, verbose_name="only for these agents")),
+                ("agent_ids", models.JSONField(blank=True, default=list, verbose_name="only for these agents")),
             ],
             options={
                 "ordering": ["member", "limited_act"],
@@ -1126,9 +1126,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -1233,9 +1233,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -1327,9 +1327,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,

@@ -35,7 +35,7 @@ CREATE POLICY tenants_agent_cross_tenant ON tenants_agent TO @cross_tenant@ USIN
 CREATE POLICY tenants_agent_own_user ON tenants_agent AS RESTRICTIVE FOR INSERT TO @operator@, @worker@
     WITH CHECK (EXISTS (SELECT 1 FROM tenants_user AS its WHERE its.id = service_user_id AND its.is_service));
 GRANT SELECT ON tenants_agent TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, updated_at, key, learns, service_user_id, tenant_id, reflects, distils) ON tenants_agent TO @cross_tenant@;
+GRANT SELECT (id, updated_at, key, has_learning, service_user_id, tenant_id, has_reflection, is_memory_distilled) ON tenants_agent TO @cross_tenant@;
 
 -- tenants_agentgrants: Grants on agents. An agent sees only those on itself. The cross-tenant role reads them to resolve
 -- tokens.
@@ -147,7 +147,7 @@ CREATE POLICY tenants_sealedsecret_tenant ON tenants_sealedsecret
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 GRANT SELECT (id, created_at, tenant_id), INSERT, DELETE ON tenants_sealedsecret TO @operator@;
-GRANT SELECT, UPDATE (sealed) ON tenants_sealedsecret TO @worker@;
+GRANT SELECT, UPDATE (ciphertext) ON tenants_sealedsecret TO @worker@;
 
 -- tenants_secondfactor: Second factors of people: only the login role reaches them, since people belong to no tenant.
 GRANT SELECT, INSERT, UPDATE, DELETE ON tenants_secondfactor TO @login@;

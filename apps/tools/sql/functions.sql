@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION list_agent_tool_names() RETURNS text[]
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT named.name), '{}')
       FROM tools_agenttool AS mine JOIN tools_servertool AS listed ON listed.tenant_id = mine.tenant_id AND listed.id = mine.tool_id
-     CROSS JOIN LATERAL (VALUES (listed.called::text), (listed.name::text), (mine.definition ->> 'name')) AS named (name)
+     CROSS JOIN LATERAL (VALUES (listed.qualified_name::text), (listed.name::text), (mine.definition ->> 'name')) AS named (name)
      WHERE mine.tenant_id = app_tenant() AND mine.agent_id = app_agent() AND named.name IS NOT NULL
 $$;
 REVOKE ALL ON FUNCTION list_agent_tool_names() FROM PUBLIC;

@@ -19,8 +19,8 @@ CREATE POLICY tools_servertool_tenant ON tools_servertool
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY tools_servertool_cross_tenant ON tools_servertool TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tools_servertool TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (definition, sha256, flaw, is_listed, seen_at) ON tools_servertool TO @worker@;
-GRANT SELECT (id, name, called, tenant_id) ON tools_servertool TO @cross_tenant@;
+GRANT SELECT, INSERT, UPDATE (definition, sha256, validation_error, is_listed, updated_at) ON tools_servertool TO @worker@;
+GRANT SELECT (id, name, qualified_name, tenant_id) ON tools_servertool TO @cross_tenant@;
 
 -- tools_toolapproval: Tool approvals: workers request and use them, operators decide. Agents see none.
 ALTER TABLE tools_toolapproval ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -37,7 +37,7 @@ CREATE POLICY tools_toollisting_tenant ON tools_toollisting
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY tools_toollisting_cross_tenant ON tools_toollisting TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tools_toollisting TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (due_at, listed_at, protocol, failure) ON tools_toollisting TO @worker@;
+GRANT SELECT, INSERT, UPDATE (due_at, listed_at, protocol_version, failure) ON tools_toollisting TO @worker@;
 GRANT SELECT (due_at, tenant_id, server_id) ON tools_toollisting TO @cross_tenant@;
 
 -- tools_toolserver: Rows of the tenant; agents see none. The cross-tenant role reads which servers are active.

@@ -35,9 +35,9 @@ class Migration(TableMigration):
                         choices=[
                             ("operator", "Operator"),
                             ("agent", "Agent"),
-                            ("tool-derived", "Tool Derived"),
-                            ("customer-derived", "Customer Derived"),
-                            ("imported", "Imported"),
+                            ("tool", "Tool"),
+                            ("customer", "Customer"),
+                            ("import", "Import"),
                         ],
                         default="operator",
                         editable=False,
@@ -98,7 +98,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "on_version",
+                    "on_learning_version",
                     models.BooleanField(
                         default=False,
                         help_text="A learning version that waits for a person, or went live by itself.",
@@ -106,7 +106,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "on_distilled",
+                    "on_distillation",
                     models.BooleanField(
                         default=False,
                         help_text="A run of an agent's mid or long tier, whatever came of it.",
@@ -201,11 +201,11 @@ class Migration(TableMigration):
                             ("draft", "draft"),
                             ("escalation", "escalation"),
                             ("resolved", "resolved"),
-                            ("version", "version"),
-                            ("distilled", "distilled"),
+                            ("learning_version", "learning_version"),
+                            ("distillation", "distillation"),
                             ("review", "review"),
                         ],
-                        max_length=12,
+                        max_length=20,
                     ),
                 ),
                 (
@@ -223,16 +223,13 @@ class Migration(TableMigration):
                         max_length=10,
                     ),
                 ),
-                ("tries", models.PositiveSmallIntegerField(db_default=0)),
+                ("attempts", models.PositiveSmallIntegerField(db_default=0)),
                 ("next_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("fence", models.PositiveIntegerField(db_default=0)),
+                ("http_status", models.PositiveSmallIntegerField(help_text="Of the last response.", null=True)),
                 (
-                    "answered",
-                    models.PositiveSmallIntegerField(help_text="The HTTP status of the last answer.", null=True),
-                ),
-                (
-                    "failure",
+                    "failure_code",
                     models.CharField(
                         db_default="", help_text="What the last try came to, where it failed.", max_length=40
                     ),
@@ -268,9 +265,12 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("conversation__isnull", True), ("event__in", ["distilled", "review", "version"])),
                             models.Q(
-                                models.Q(("event__in", ["distilled", "review", "version"]), _negated=True),
+                                ("conversation__isnull", True),
+                                ("event__in", ["distillation", "learning_version", "review"]),
+                            ),
+                            models.Q(
+                                models.Q(("event__in", ["distillation", "learning_version", "review"]), _negated=True),
                                 ("conversation__isnull", False),
                             ),
                             _connector="OR",
@@ -302,7 +302,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "failures",
+                    "consecutive_failures",
                     models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something."),
                 ),
                 ("failing_since", models.DateTimeField(null=True)),

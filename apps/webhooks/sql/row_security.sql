@@ -8,8 +8,8 @@ CREATE POLICY webhooks_delivery_tenant ON webhooks_delivery
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY webhooks_delivery_cross_tenant ON webhooks_delivery TO @cross_tenant@ USING (true) WITH CHECK (true);
-GRANT SELECT, UPDATE (status, tries, next_attempt_at, lease_until, replayed_by) ON webhooks_delivery TO @operator@;
-GRANT SELECT, INSERT, UPDATE (status, tries, next_attempt_at, lease_until, fence, answered, failure, delivered_at), DELETE
+GRANT SELECT, UPDATE (status, attempts, next_attempt_at, lease_until, replayed_by) ON webhooks_delivery TO @operator@;
+GRANT SELECT, INSERT, UPDATE (status, attempts, next_attempt_at, lease_until, fence, http_status, failure_code, delivered_at), DELETE
     ON webhooks_delivery TO @worker@;
 GRANT SELECT ON webhooks_delivery TO @staff@;
 GRANT SELECT (id, event, subject_id, created_at, status, next_attempt_at, lease_until, conversation_id, tenant_id,
@@ -32,5 +32,5 @@ CREATE POLICY webhooks_webhookhealth_tenant ON webhooks_webhookhealth
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY webhooks_webhookhealth_cross_tenant ON webhooks_webhookhealth TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON webhooks_webhookhealth TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (failures, failing_since, paused_until) ON webhooks_webhookhealth TO @worker@;
+GRANT SELECT, INSERT, UPDATE (consecutive_failures, failing_since, paused_until) ON webhooks_webhookhealth TO @worker@;
 GRANT SELECT (paused_until, tenant_id, webhook_id) ON webhooks_webhookhealth TO @cross_tenant@;

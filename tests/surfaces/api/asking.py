@@ -110,12 +110,12 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
 
 
 def _call(step: int, text: str, said: JsonObject) -> JsonObject:
-    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), stand_in=True)
+    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), is_stand_in=True)
     return call_row(Said(step, text, said, "end_turn"), reply, _notes(), None)
 
 
 def _notes() -> CallNotes:
-    return CallNotes(timezone.now(), "", "", 900, has_unexpected_miss=False, entries="", ledger={})
+    return CallNotes(timezone.now(), "", "", 900, has_unexpected_miss=False, cache_entries="", cache_ledger={})
 
 
 def _asked(event: InboundEvent) -> Asked:

@@ -11,9 +11,9 @@ from tests.thinking import make_endpoint
 
 
 def test_an_admin_makes_an_agent_once(world: World, admin: Asker, operator: Asker, bot: Asker) -> None:
-    asked = {"agent_key": "sales", "title": "Sales", "learns": False}
+    asked = {"agent_key": "sales", "title": "Sales", "has_learning": False}
     made = admin.post("agents/", asked)
-    assert (made.status, made.body["agent_key"], made.body["title"], made.body["learns"]) == (
+    assert (made.status, made.body["agent_key"], made.body["title"], made.body["has_learning"]) == (
         201,
         "sales",
         "Sales",

@@ -16,10 +16,10 @@ def test_it_names_each_difference_with_its_causes(world: World, operator: Asker,
     one = say(world, "Hello", standin).session_id
     path = f"sessions/{one}/apart/"
     same = operator.get(path).body
-    assert (same["is_same"], same["hunks"], same["reordered"], same["unlike"]) == (True, [], None, [])
+    assert (same["is_same"], same["hunks"], same["reordered"], same["other_differences"]) == (True, [], None, [])
     amend_persona(persona, actor=world.operator, values={"style": "Warm."})
     [hunk] = operator.get(path).body["hunks"]
-    assert (hunk["slot"], hunk["removed"], hunk["added"], hunk["otherwise"]) == (1, ["Brief."], ["Warm."], "")
+    assert (hunk["slot"], hunk["removed"], hunk["added"], hunk["explanation"]) == (1, ["Brief."], ["Warm."], "")
     [cause] = hunk["causes"]
     assert (cause["act"], cause["record_type"], cause["record_id"]) == ("persona.amend", "personas.persona", persona.pk)
     assert (cause["version"], cause["author"], cause["approver"]) == (2, world.operator.label, world.operator.label)

@@ -9,11 +9,13 @@ from tests.surfaces.api.asking import Asker
 
 def test_person_gives_an_agent_a_block(operator: Asker) -> None:
     # R159, Z-1
-    made = operator.post("memory-blocks/", {"agent_key": "support", "label": "BusinessFacts", "pinned": True})
+    made = operator.post("memory-blocks/", {"agent_key": "support", "label": "BusinessFacts", "is_pinned": True})
     assert (made.status, made.body["agent_key"], made.body["label"]) == (201, "support", "BusinessFacts")
-    assert (made.body["body"], made.body["pinned"], made.body["read_only"]) == ("", True, False)
-    changed = operator.patch(f"memory-blocks/{made.body['id']}/", {"body": "EU only.", "read_only": True, "version": 1})
-    assert (changed.status, changed.body["body"], changed.body["read_only"]) == (200, "EU only.", True)
+    assert (made.body["body"], made.body["is_pinned"], made.body["is_read_only"]) == ("", True, False)
+    changed = operator.patch(
+        f"memory-blocks/{made.body['id']}/", {"body": "EU only.", "is_read_only": True, "version": 1}
+    )
+    assert (changed.status, changed.body["body"], changed.body["is_read_only"]) == (200, "EU only.", True)
 
 
 def test_agent_gives_itself_no_block(bot: Asker) -> None:
@@ -25,18 +27,18 @@ def test_agent_gives_itself_no_block(bot: Asker) -> None:
 def test_agent_keeps_a_body_up_to_date_and_the_rest_is_stripped(world: World, bot: Asker) -> None:
     # R023, R159, Z-14
     block = make_block(world)
-    sent = {"body": "Worldwide.", "pinned": False, "label": "Mine", "updated_by": "operator:1"}
+    sent = {"body": "Worldwide.", "is_pinned": False, "label": "Mine", "updated_by": "operator:1"}
     answer = bot.patch(f"memory-blocks/{block.pk}/", sent)
     assert (answer.status, answer.body["body"], answer.body["updated_by"]) == (200, "Worldwide.", "agent")
-    assert (answer.body["label"], answer.body["pinned"], answer.body["taint"]) == ("BusinessFacts", True, "agent")
-    assert answer.body["ignored_fields"] == ["label", "pinned", "updated_by"]
-    assert bot.patch(f"memory-blocks/{block.pk}/", {"pinned": False}).code == "nothing_permitted"
+    assert (answer.body["label"], answer.body["is_pinned"], answer.body["taint"]) == ("BusinessFacts", True, "agent")
+    assert answer.body["ignored_fields"] == ["is_pinned", "label", "updated_by"]
+    assert bot.patch(f"memory-blocks/{block.pk}/", {"is_pinned": False}).code == "nothing_permitted"
     assert bot.put(f"memory-blocks/{block.pk}/", {"body": "Only this."}).body["body"] == "Only this."
 
 
 def test_read_only_block_is_refused_to_its_agent_with_a_sentence(world: World, bot: Asker, operator: Asker) -> None:
     # R159
-    block = make_block(world, read_only=True)
+    block = make_block(world, is_read_only=True)
     answer = bot.patch(f"memory-blocks/{block.pk}/", {"body": "Mine."})
     assert (answer.status, answer.code) == (403, "not_permitted")
     assert answer.body["detail"] == "The block “BusinessFacts” is read-only. Ask an operator to change it."
@@ -56,22 +58,22 @@ def test_agent_has_no_other_agents_block(world: World, bot: Asker, operator: Ask
 def test_block_that_changed_meanwhile_is_stale(world: World, bot: Asker, operator: Asker) -> None:
     block = make_block(world)
     bot.patch(f"memory-blocks/{block.pk}/", {"body": "Worldwide."})
-    answer = operator.patch(f"memory-blocks/{block.pk}/", {"pinned": False, "version": 1})
+    answer = operator.patch(f"memory-blocks/{block.pk}/", {"is_pinned": False, "version": 1})
     assert (answer.status, answer.body["current_version"]) == (409, 2)
 
 
 def test_put_of_a_block_wants_all_of_it(world: World, operator: Asker) -> None:
     path = f"memory-blocks/{make_block(world).pk}/"
-    assert set(operator.put(path, {"body": "x"}).body["errors"]) == {"label", "pinned", "read_only"}
-    whole = {"body": "x", "label": "Facts", "pinned": False, "read_only": False}
+    assert set(operator.put(path, {"body": "x"}).body["errors"]) == {"label", "is_pinned", "is_read_only"}
+    whole = {"body": "x", "label": "Facts", "is_pinned": False, "is_read_only": False}
     assert operator.put(path, whole).body["label"] == "Facts"
     assert operator.delete(path).status == 405
 
 
-@pytest.mark.parametrize("pinned", ["true", 1, None, []])
-def test_pinned_is_yes_or_no(operator: Asker, pinned: object) -> None:
-    answer = operator.post("memory-blocks/", {"agent_key": "support", "label": "Facts", "pinned": pinned})
-    assert (answer.status, list(answer.body["errors"])) == (400, ["pinned"])
+@pytest.mark.parametrize("is_pinned", ["true", 1, None, []])
+def test_pinned_is_yes_or_no(operator: Asker, is_pinned: object) -> None:
+    answer = operator.post("memory-blocks/", {"agent_key": "support", "label": "Facts", "is_pinned": is_pinned})
+    assert (answer.status, list(answer.body["errors"])) == (400, ["is_pinned"])
 
 
 def test_agent_is_read_with_what_its_sessions_carry(world: World, bot: Asker) -> None:

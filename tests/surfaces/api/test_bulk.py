@@ -32,13 +32,13 @@ def test_each_item_is_done_by_itself_and_says_what_became_of_it(world: World, op
     answer = bulk(
         operator,
         "notes",
-        {"do": "create", "body": {**TASK, "agent_key": "support", "author": "me"}},
-        {"do": "update", "id": first.pk, "body": {"text": "Write to them.", "version": 7}},
-        {"do": "update", "id": first.pk, "body": {"text": "Write to them.", "version": 1}},
-        {"do": "finish", "id": second.pk, "body": {"reason": "Done."}},
-        {"do": "drop", "id": gone},
-        {"do": "update", "id": first.pk, "body": {"words": "x"}},
-        {"do": "finish", "id": second.pk},
+        {"action": "create", "body": {**TASK, "agent_key": "support", "author": "me"}},
+        {"action": "update", "id": first.pk, "body": {"text": "Write to them.", "version": 7}},
+        {"action": "update", "id": first.pk, "body": {"text": "Write to them.", "version": 1}},
+        {"action": "finish", "id": second.pk, "body": {"reason": "Done."}},
+        {"action": "drop", "id": gone},
+        {"action": "update", "id": first.pk, "body": {"words": "x"}},
+        {"action": "finish", "id": second.pk},
     )
     assert became(answer) == [201, 409, 200, 200, 404, 400, 400]
     assert (answer.body["done"], answer.body["refused"]) == (3, 4)
@@ -56,26 +56,28 @@ def test_each_item_is_done_by_itself_and_says_what_became_of_it(world: World, op
 def test_an_item_meets_the_condition_it_came_with(world: World, operator: Asker) -> None:
     note = make_note(world)
     tag = operator.get(f"notes/{note.pk}/").headers["ETag"]
-    change = {"do": "update", "id": note.pk, "body": {"text": "Write to them."}, "if_match": tag}
+    change = {"action": "update", "id": note.pk, "body": {"text": "Write to them."}, "if_match": tag}
     assert became(bulk(operator, "notes", change, change)) == [200, 412]
 
 
 def test_a_key_finishes_what_was_not_done_and_does_nothing_twice(world: World, bot: Asker) -> None:
-    items = [{"do": "create", "body": TASK}, {"do": "create", "body": {"kind": "reminder", "text": "When?"}}]
+    items = [{"action": "create", "body": TASK}, {"action": "create", "body": {"kind": "reminder", "text": "When?"}}]
     first = bulk(bot, "notes", *items, Idempotency_Key="k1")
     assert became(first) == [201, 400]
     items[1]["body"] = {"kind": "reminder", "text": "Then.", "due_at": "2030-01-01T00:00:00Z"}
     second = bulk(bot, "notes", *items, Idempotency_Key="k1")
     assert became(second) == [201, 201]
     assert second.body["results"][0]["row"] == first.body["results"][0]["row"]
-    assert became(bulk(bot, "notes", {"do": "create", "body": {**TASK, "text": "x"}}, Idempotency_Key="k1")) == [422]
+    assert became(bulk(bot, "notes", {"action": "create", "body": {**TASK, "text": "x"}}, Idempotency_Key="k1")) == [
+        422
+    ]
     with acting(world.operator):
         assert Note.objects.visible_to(world.operator).count() == 2
 
 
 def test_what_waits_for_a_person_says_where(world: World, bot: Asker) -> None:
     skill = make_skill(world, "approved")
-    answer = bulk(bot, "skills", {"do": "update", "id": skill.pk, "body": {"body": "## Procedure\nSay hello."}})
+    answer = bulk(bot, "skills", {"action": "update", "id": skill.pk, "body": {"body": "## Procedure\nSay hello."}})
     assert became(answer) == [202]
     assert answer.body["results"][0]["row"]["kind"] == "skill.revision"
 
@@ -88,9 +90,9 @@ def test_nobody_approves_a_skill_among_others(world: World, operator: Asker) -> 
     answer = bulk(
         operator,
         "skills",
-        {"do": "transition", "id": skill.pk, "body": approving},
-        {"do": "update", "id": skill.pk, "body": setting},
-        {"do": "transition", "id": old.pk, "body": {"to": "deprecated"}},
+        {"action": "transition", "id": skill.pk, "body": approving},
+        {"action": "update", "id": skill.pk, "body": setting},
+        {"action": "transition", "id": old.pk, "body": {"to": "deprecated"}},
     )
     assert became(answer) == [403, 403, 200]
     with acting(world.operator):
@@ -103,26 +105,28 @@ def test_proposals_are_decided_together_as_the_inbox_decides_them(world: World, 
     bot.patch(f"skills/{skill.pk}/", {"body": "## Procedure\nSay hello."})
     with acting(world.operator):
         open_ones = list(Proposal.objects.visible_to(world.operator).open().order_by("id"))
-    items = [{"do": "approve", "id": each.pk, "body": {"seen_sha256": each.content_sha256}} for each in open_ones]
-    answer = bulk(operator, "proposals", *items, {"do": "reject", "id": 999_999, "body": {"reason_code": "wrong"}})
+    items = [
+        {"action": "approve", "id": each.pk, "body": {"reviewed_sha256": each.content_sha256}} for each in open_ones
+    ]
+    answer = bulk(operator, "proposals", *items, {"action": "reject", "id": 999_999, "body": {"reason_code": "wrong"}})
     told = became(answer)
     assert told[-1] == 404
     for proposal, status in zip(open_ones, told, strict=False):
         # Exactly what is low is decided together.
-        assert (status == 200) is (proposal.tier == "low"), proposal.kind
+        assert (status == 200) is (proposal.risk == "low"), proposal.kind
 
 
 def test_a_request_that_cannot_be_read_does_nothing(world: World, operator: Asker) -> None:
     note = make_note(world)
-    done = {"do": "finish", "id": note.pk}
+    done = {"action": "finish", "id": note.pk}
     for items, named in (
         ([], "items"),
         ([done] * (MOST + 1), "items"),
-        ([done, {"do": "delete", "id": note.pk}], "items.1.do"),
-        ([done, {"do": "create", "id": note.pk, "body": TASK}], "items.1.id"),
-        ([done, {"do": "finish"}], "items.1.id"),
+        ([done, {"action": "delete", "id": note.pk}], "items.1.action"),
+        ([done, {"action": "create", "id": note.pk, "body": TASK}], "items.1.id"),
+        ([done, {"action": "finish"}], "items.1.id"),
         ([done, "finish"], ""),
-        ([done, {"do": "finish", "id": note.pk, "body": "x"}], ""),
+        ([done, {"action": "finish", "id": note.pk, "body": "x"}], ""),
     ):
         refused = operator.post("notes/bulk/", {"items": items})
         assert refused.status == 400, items
@@ -133,9 +137,9 @@ def test_a_request_that_cannot_be_read_does_nothing(world: World, operator: Aske
 def test_another_tenants_rows_are_not_there(world: World, operator: Asker) -> None:
     # R006
     other = make_world()
-    items = [{"do": "update", "id": make_memory(other).pk, "body": {"body": "Mine."}}]
+    items = [{"action": "update", "id": make_memory(other).pk, "body": {"body": "Mine."}}]
     assert became(bulk(operator, "memories", *items)) == [404]
-    items = [{"do": "update", "id": make_profile(other).pk, "body": {"notes": "Mine."}}]
+    items = [{"action": "update", "id": make_profile(other).pk, "body": {"notes": "Mine."}}]
     assert became(bulk(operator, "profiles", *items)) == [404]
 
 

@@ -16,7 +16,7 @@ def test_it_names_the_sessions_and_counts_those_of_thirty_days(world: World, ope
     path = f"personas/{persona.pk}/carried/"
     told = operator.get(path).body
     assert (told["sessions_30_days"], told["conversations_30_days"], told["versions"]) == (1, 1, [1])
-    assert (told["is_more"], told["is_cut"]) == (False, False)
+    assert (told["has_more"], told["is_truncated"]) == (False, False)
     [carrier] = told["results"]
     assert (carrier["session_id"], carrier["conversation_id"]) == (turn.session_id, turn.conversation_id)
     assert (carrier["agent_key"], carrier["versions"]) == ("support", [1])

@@ -14,7 +14,7 @@ from tests.surfaces.api.asking import Asker, person_of
 
 
 def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) -> None:
-    asked = {"name": "Before the sale", "agent_key": world.agent.key, "why": "It begins."}
+    asked = {"name": "Before the sale", "agent_key": world.agent.key, "reason": "It begins."}
     made, again = (operator.post("checkpoints/", asked, Idempotency_Key="k") for _ in range(2))
     assert (made.status, {name: made.body[name] for name in asked}) == (201, asked)
     assert made.body["created_by"] == f"operator:{world.operator_user.pk}"
@@ -28,7 +28,7 @@ def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) ->
         assert bot.get(path).code == "not_permitted"
     assert bot.post("checkpoints/", {"name": "Mine"}).code == bot.post("checkpoints/", {}).code == "not_permitted"
     with acting(world.operator):
-        assert ChangeRecord.objects.filter(act=Act.CHECKPOINT_MAKE).count() == 2
+        assert ChangeRecord.objects.filter(act=Act.CHECKPOINT_CREATE).count() == 2
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, opera
     plan = operator.get(path).body
     steps = [(step["act"], step["key"], step["after"]) for step in plan["steps"]]
     assert steps == [("persona.amend", f"personas.persona:{persona.pk}", {"style": "Warm."})]
-    yes = {"plan_sha256": plan["sha256"], "why": "The sale is over."}
+    yes = {"plan_sha256": plan["sha256"], "reason": "The sale is over."}
     assert bot.post(path, yes).code == "not_permitted"
     amend_persona(persona, actor=world.operator, values={"style": "Colder."})
     moved = operator.post(path, yes)
-    assert (moved.status, moved.code) == (409, "plan_moved")
+    assert (moved.status, moved.code) == (409, "stale_plan")
     yes["plan_sha256"] = operator.get(path).body["sha256"]
     unknown = operator.post(path, {**yes, "only": ["personas.persona:999999"]})
     assert (unknown.code, list(unknown.body["errors"])) == ("invalid", ["only"])
@@ -69,8 +69,8 @@ def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, opera
     assert (done.status, len(done.body["steps"])) == (200, 1)
     assert operator.get(f"personas/{persona.pk}/").body["style"] == "Warm."
     back = operator.get(f"checkpoints/{done.body['checkpoint_id']}/").body
-    assert back["why"].endswith("was restored. The sale is over.")
-    assert operator.post(path, yes).code in {"plan_moved", "conflict"}
+    assert back["reason"].endswith("was restored. The sale is over.")
+    assert operator.post(path, yes).code in {"stale_plan", "conflict"}
 
 
 def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World, admin: Asker) -> None:
@@ -82,7 +82,7 @@ def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World
     plan = admin.get(f"{path}?with_profiles=true").body
     assert [(step["act"], step["after"]) for step in plan["steps"]] == [("profile.amend", {"notes": "Old."})]
     yes = {"plan_sha256": plan["sha256"]}
-    assert admin.post(path, yes).code == "plan_moved"
+    assert admin.post(path, yes).code == "stale_plan"
     assert admin.post(path, {**yes, "with_profiles": True}).status == 200
     assert admin.get(f"profiles/{profile.pk}/").body["notes"] == "Old."
     for query, field in (("with_profiles=yes", "with_profiles"), ("colour=red", "colour")):
@@ -90,7 +90,7 @@ def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World
 
 
 def test_a_limited_member_names_moments_of_their_agents_alone(world: World, operator: Asker) -> None:
-    make_limit(world, Act.CHECKPOINT_MAKE, agents=[world.agent.pk])
+    make_limit(world, Act.CHECKPOINT_CREATE, agents=[world.agent.pk])
     assert operator.post("checkpoints/", {"name": "Mine", "agent_key": world.agent.key}).status == 201
     assert operator.post("checkpoints/", {"name": "All"}).code == "not_permitted"
 

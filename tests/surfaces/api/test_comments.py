@@ -12,7 +12,7 @@ def test_without_comments_the_list_is_empty(world: World, operator: Asker) -> No
 def test_a_comment_is_added_read_and_withdrawn(world: World, operator: Asker) -> None:
     proposal = make_proposal(world)
     made = operator.post("comments/", {"proposal_id": proposal.pk, "text": "**Ask** finance."})
-    assert (made.status, made.body["status"], made.body["author"]) == (201, "stands", world.operator.label)
+    assert (made.status, made.body["status"], made.body["author"]) == (201, "active", world.operator.label)
     assert (made.body["proposal_id"], made.body["agent_key"]) == (proposal.pk, world.agent.key)
     address = f"comments/{made.body['id']}/"
     assert operator.get(address).body["text"] == "**Ask** finance."

@@ -13,21 +13,21 @@ def test_contradictions_are_listed_dismissed_and_opened_again(world: World, oper
     assert operator.get("contradictions/?status=gone").body["results"] == []
     address = f"contradictions/{row.pk}/"
     assert operator.post(f"{address}dismiss/", {}).code == "invalid"
-    assert operator.post(f"{address}dismiss/", {"dismissal": " "}).code == "invalid"
-    assert operator.post(f"{address}dismiss/", {"dismissal": WHY, "version": 7}).code == "stale"
-    dismissed = operator.post(f"{address}dismiss/", {"dismissal": WHY, "version": 1}).body
-    assert (dismissed["status"], dismissed["dismissal"], dismissed["decided_by"]) == (
+    assert operator.post(f"{address}dismiss/", {"dismissal_reason": " "}).code == "invalid"
+    assert operator.post(f"{address}dismiss/", {"dismissal_reason": WHY, "version": 7}).code == "stale"
+    dismissed = operator.post(f"{address}dismiss/", {"dismissal_reason": WHY, "version": 1}).body
+    assert (dismissed["status"], dismissed["dismissal_reason"], dismissed["decided_by"]) == (
         "dismissed",
         WHY,
         world.operator.label,
     )
-    assert operator.post(f"{address}dismiss/", {"dismissal": WHY}).code == "illegal_transition"
+    assert operator.post(f"{address}dismiss/", {"dismissal_reason": WHY}).code == "illegal_transition"
     assert operator.post(f"{address}reopen/", {"reason": "It was not."}).body["status"] == "open"
-    assert operator.post(f"{address}look/", {}).status == 200
+    assert operator.post(f"{address}scan/", {}).status == 200
 
 
 def test_an_agent_is_shown_none(world: World, bot: Asker) -> None:  # R006
     row = make_contradiction(world)
     for way in (bot.get("contradictions/"), bot.get(f"contradictions/{row.pk}/")):
         assert way.status == 403
-    assert bot.post(f"contradictions/{row.pk}/dismiss/", {"dismissal": WHY}).status == 403
+    assert bot.post(f"contradictions/{row.pk}/dismiss/", {"dismissal_reason": WHY}).status == 403

@@ -7,11 +7,11 @@ from tests.surfaces.api.asking import Asker
 
 def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:
     skill = make_skill(world, "approved")
-    address = f"skills/{skill.pk}/keep/"
+    address = f"skills/{skill.pk}/retain/"
     assert operator.get("skills/?curation=any").body["results"] == []
     assert operator.get("skills/?curation=ugly").code == "invalid"
     told = operator.get(f"skills/{skill.pk}/curation/").body
-    assert (told["suggestions"], told["with_it"]) == ([], {"ended": 0, "badly": 0})
+    assert (told["suggestions"], told["with_skill"]) == ([], {"ended": 0, "ended_badly": 0})
     assert operator.post(address, {}).code == "invalid"
     assert operator.post(address, {"reason": " "}).code == "invalid"
     assert operator.post(address, {"reason": "For Christmas.", "version": skill.version - 1}).code == "stale"
@@ -20,11 +20,11 @@ def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:
     assert (kept.status, kept.body["status"]) == (200, Skill.Status.APPROVED)
     draft = make_skill(world)
     assert operator.get(f"skills/{draft.pk}/curation/").code == "conflict"
-    assert operator.post(f"skills/{draft.pk}/keep/", {"reason": "Good."}).code == "conflict"
+    assert operator.post(f"skills/{draft.pk}/retain/", {"reason": "Good."}).code == "conflict"
 
 
 def test_an_agent_reads_no_suggestion_and_keeps_nothing(world: World, bot: Asker) -> None:
     skill = make_skill(world, "approved")
     assert bot.get("skills/?curation=unused").status == 403
     assert bot.get(f"skills/{skill.pk}/curation/").status == 403
-    assert bot.post(f"skills/{skill.pk}/keep/", {"reason": "Mine."}).status == 403
+    assert bot.post(f"skills/{skill.pk}/retain/", {"reason": "Mine."}).status == 403

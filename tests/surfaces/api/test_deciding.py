@@ -58,9 +58,9 @@ def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: As
             "after": "Never name a carrier.",
         }
     ]
-    assert (review["touches"], review["reviewers"], review["is_self_approval"]) == (["avoid"], 2, False)
+    assert (review["risk_factors"], review["reviewers"], review["may_self_approve"]) == (["avoid"], 2, False)
     assert [one["by"] for one in review["approvals"]] == [world.admin.label]
-    assert [review[name] for name in ("needs_rebase", "needs_words", "is_author", "findings")] == [
+    assert [review[name] for name in ("needs_rebase", "needs_edited_content", "is_author", "findings")] == [
         False,
         False,
         False,
@@ -84,15 +84,15 @@ def test_agent_revises_by_asking_again_and_takes_back(bot: Asker, high: Proposal
 
 def test_queues_divide_as_the_console_does(world: World, operator: Asker, high: Proposal, revision: Proposal) -> None:
     say_yes(high, world.admin)
-    assert ids(operator, "queue=second") == [high.pk]
+    assert ids(operator, "queue=needs_second_reviewer") == [high.pk]
     operator.post(f"proposals/{revision.pk}/snooze/", {"until": "2999-01-01T00:00:00Z"})
     assert ids(operator, "queue=snoozed") == [revision.pk]
     assert ids(operator, "queue=waiting") == [high.pk]
     operator.post(f"proposals/{high.pk}/claim/", {})
-    assert ids(operator, "claimed_by_me=true") == [high.pk]
-    assert ids(person_of(world.admin_user), "claimed_by_me=true") == []
-    assert high.pk not in ids(operator, "claimed_by_me=false")
-    assert ids(operator, "taint=customer-derived") == []
+    assert ids(operator, "is_claimed_by_caller=true") == [high.pk]
+    assert ids(person_of(world.admin_user), "is_claimed_by_caller=true") == []
+    assert high.pk not in ids(operator, "is_claimed_by_caller=false")
+    assert ids(operator, "taint=customer") == []
 
 
 def test_states_are_reached_by_name_and_left_again(operator: Asker, revision: Proposal) -> None:
@@ -102,7 +102,7 @@ def test_states_are_reached_by_name_and_left_again(operator: Asker, revision: Pr
     assert move(operator, revision, "rejected", reason="No.", reason_code="wrong") == (200, "rejected")
     assert move(operator, revision, "open") == (200, "open")
     seen = operator.get(f"proposals/{revision.pk}/").body["content_sha256"]
-    assert move(operator, revision, "applied", seen_sha256=seen) == (200, "applied")
+    assert move(operator, revision, "applied", reviewed_sha256=seen) == (200, "applied")
     assert move(operator, revision, "open") == (200, "open")
     skill = operator.get(f"skills/{revision.target_id}/").body
     assert skill["body"] != "A better way."
@@ -150,9 +150,9 @@ def test_person_takes_some_of_the_proposed_sections(world: World, operator: Aske
     proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})
     path = f"proposals/{proposal.pk}"
     seen = operator.get(f"{path}/").body["content_sha256"]
-    refused = operator.post(f"{path}/approve/", {"seen_sha256": seen, "content": {}})
+    refused = operator.post(f"{path}/approve/", {"reviewed_sha256": seen, "content": {}})
     assert (refused.status, refused.code) == (400, "invalid")
-    assert operator.post(f"{path}/approve/", {"seen_sha256": seen, "content": {"goals": "Be quick."}}).status == 200
+    assert operator.post(f"{path}/approve/", {"reviewed_sha256": seen, "content": {"goals": "Be quick."}}).status == 200
     assert operator.get(f"{path}/").body["review"]["left_out"] == ["style"]
     live = operator.get(f"personas/{persona.pk}/").body
     assert (live["goals"], live["style"]) == ("Be quick.", persona.style)

@@ -23,30 +23,30 @@ def test_a_draft_shows_what_it_stands_on_and_is_sent_as_it_was_read(world: World
     draft = make_waiting_draft(world)
     shown = operator.get(f"drafts/{draft.pk}/").body
     assert (shown["grounding"], shown["facts"][0]["name"], shown["agent_key"]) == ("tool", "find_parcel", "support")
-    sent = operator.post(f"drafts/{draft.pk}/send/", {"seen_sha256": shown["text_sha256"]})
+    sent = operator.post(f"drafts/{draft.pk}/send/", {"reviewed_sha256": shown["text_sha256"]})
     assert (sent.status, sent.body["status"], sent.body["sent_text"]) == (200, "sent", draft.text)
     assert lines(world, draft.conversation_id)[-1] == ("agent", draft.text)
-    again = operator.post(f"drafts/{draft.pk}/send/", {"seen_sha256": shown["text_sha256"]})
+    again = operator.post(f"drafts/{draft.pk}/send/", {"reviewed_sha256": shown["text_sha256"]})
     assert (again.status, again.code) == (400, "illegal_transition")
 
 
 def test_an_overtaken_draft_answers_with_the_one_that_stands_there(world: World, operator: Asker) -> None:
     conversation = make_conversation(world)
     first, second = make_waiting_draft(world, conversation), make_waiting_draft(world, conversation, "Tomorrow.")
-    refused = operator.post(f"drafts/{first.pk}/send/", {"seen_sha256": first.text_sha256})
+    refused = operator.post(f"drafts/{first.pk}/send/", {"reviewed_sha256": first.text_sha256})
     assert (refused.status, refused.code) == (409, "stale")
-    assert refused.body["standing"] == {"draft_id": second.pk, "text": "Tomorrow."}
+    assert refused.body["current_content"] == {"draft_id": second.pk, "text": "Tomorrow."}
     assert refused.body["current_sha256"] == second.text_sha256
-    other = operator.post(f"drafts/{second.pk}/send/", {"seen_sha256": first.text_sha256})
-    assert (other.status, other.body["standing"]["text"]) == (409, "Tomorrow.")
-    stale = operator.post(f"drafts/{second.pk}/send/", {"seen_sha256": second.text_sha256, "version": 9})
+    other = operator.post(f"drafts/{second.pk}/send/", {"reviewed_sha256": first.text_sha256})
+    assert (other.status, other.body["current_content"]["text"]) == (409, "Tomorrow.")
+    stale = operator.post(f"drafts/{second.pk}/send/", {"reviewed_sha256": second.text_sha256, "version": 9})
     assert (stale.status, stale.code) == (409, "stale")
 
 
 def test_a_draft_is_edited_or_discarded_with_a_reason(world: World, operator: Asker) -> None:
     # R138
     edited, gone = make_waiting_draft(world), make_waiting_draft(world)
-    body = {"seen_sha256": edited.text_sha256, "sent_text": "It arrives tomorrow."}
+    body = {"reviewed_sha256": edited.text_sha256, "sent_text": "It arrives tomorrow."}
     assert operator.post(f"drafts/{edited.pk}/send-edited/", body).body["status"] == "sent_edited"
     assert lines(world, edited.conversation_id)[-1] == ("agent", "It arrives tomorrow.")
     assert operator.post(f"drafts/{gone.pk}/discard/", {"reason": "Odd."}).status == 400
@@ -61,8 +61,8 @@ def test_an_agent_reads_its_drafts_and_sends_none(world: World, bot: Asker) -> N
     draft = make_waiting_draft(world)
     assert bot.get(f"drafts/{draft.pk}/").body["text"] == draft.text
     for verb, body in (
-        ("send", {"seen_sha256": draft.text_sha256}),
-        ("send-edited", {"seen_sha256": draft.text_sha256, "sent_text": "Mine."}),
+        ("send", {"reviewed_sha256": draft.text_sha256}),
+        ("send-edited", {"reviewed_sha256": draft.text_sha256, "sent_text": "Mine."}),
         ("discard", {"reason_code": "wrong"}),
     ):
         refused = bot.post(f"drafts/{draft.pk}/{verb}/", body)

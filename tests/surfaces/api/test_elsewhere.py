@@ -36,8 +36,8 @@ def test_session_is_opened_worked_in_and_reported(world: World, bot: Asker, oper
     skill = make_skill(world, "approved")
     out = opened(bot)
     assert [message["role"] for message in out["messages"]] == ["user"]
-    assert "Where is my parcel?" in out["turn"]["framed"]["text"]
-    assert "Kim" in out["turn"]["framed"]["text"]
+    assert "Where is my parcel?" in out["turn"]["user_turn"]["text"]
+    assert "Kim" in out["turn"]["user_turn"]["text"]
     assert any("cache_control" in block for block in out["system"])
     assert "get_skill" in [tool["name"] for tool in out["tools"]]
     call = {"turn_id": out["turn"]["id"], "call_id": "c1", "name": "get_skill", "input": {"skill_id": skill.pk}}
@@ -63,13 +63,13 @@ def test_what_of_the_learning_a_turn_is_shown_is_told_apart(world: World, bot: A
     make_edited_draft(world)
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
     out = opened(bot, off_the_record=False)
-    framed = out["turn"]["framed"]
+    framed = out["turn"]["user_turn"]
     assert framed["learning"]
     assert all(bullet in framed["text"] for bullet in framed["learning"])
-    assert framed["delivery"]
-    assert framed["delivery"] in framed["text"]
+    assert framed["delivery_directive"]
+    assert framed["delivery_directive"] in framed["text"]
     assert framed["date_line"] in framed["text"]
-    assert framed["mode_line"] == ""
+    assert framed["off_the_record_line"] == ""
     assert all({"draft", "correction"} <= set(each) for each in framed["corrections"])
     report(bot, out, answered("In Lyon."))
     [read] = operator.get(f"sessions/{out['id']}/").body["retrieval"]
@@ -77,10 +77,10 @@ def test_what_of_the_learning_a_turn_is_shown_is_told_apart(world: World, bot: A
     assert read["bullet_count"] == len(framed["learning"])
 
 
-def test_off_the_record_the_mode_line_says_so(bot: Asker) -> None:
+def test_off_the_record_a_line_says_so(bot: Asker) -> None:
     # R060
-    framed = opened(bot, off_the_record=True)["turn"]["framed"]
-    assert "off the record" in framed["mode_line"].lower()
+    framed = opened(bot, off_the_record=True)["turn"]["user_turn"]
+    assert "off the record" in framed["off_the_record_line"].lower()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_an_endpoint_is_made_changed_and_tried(
     assert admin.ask("PATCH", address, {"title": "Ours", "version": 1}).body["title"] == "Ours"
     assert admin.ask("PUT", address, {"title": "Ours"}).code == "invalid"
     tried = admin.post(f"{address}test/", {"model": "house-1"}).body
-    assert (tried["answers"], tried["code"], tried["model"]) == (True, "", "house-1")
+    assert (tried["is_ok"], tried["code"], tried["model"]) == (True, "", "house-1")
     moved = admin.ask("PATCH", address, {"base_url": "http://127.0.0.1:9"})
     assert (moved.body["has_key"], admin.post(f"{address}test/", {}).body["code"]) == (False, "connection_lost")
     rotated = admin.post(f"{address}rotate-key/", {"api_key": SECRET})

@@ -13,14 +13,17 @@ def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: A
     lesson = make_lesson(world)
     made = operator.post("examples/", {"lesson_id": lesson.pk})
     assert made.status == 201
-    said = {name: made.body[name] for name in ("agent_key", "lesson_id", "situation", "draft", "correction", "masked")}
+    said = {
+        name: made.body[name]
+        for name in ("agent_key", "lesson_id", "situation", "draft", "correction", "masked_counts")
+    }
     assert said == {
         "agent_key": world.agent.key,
         "lesson_id": lesson.pk,
         "situation": ASKED,
         "draft": DRAFTED,
         "correction": SENT,
-        "masked": {},
+        "masked_counts": {},
     }
     assert (made.body["status"], made.body["approved_by"]) == ("approved", world.operator.label)
     assert operator.post("examples/", {"lesson_id": lesson.pk}).code == "conflict"
@@ -37,7 +40,7 @@ def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: Worl
     assert refused.code == "invalid"
     assert "Nothing is left of it" in str(refused.body)
     made = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "Write to mia@example.com."})
-    assert (made.body["correction"], made.body["masked"]) == ("Write to [e-mail].", {"e-mail": 1})
+    assert (made.body["correction"], made.body["masked_counts"]) == ("Write to [e-mail].", {"e-mail": 1})
 
 
 def test_what_is_no_corrected_draft_is_no_example(world: World, operator: Asker) -> None:

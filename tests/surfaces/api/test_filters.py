@@ -88,11 +88,11 @@ def test_lines_and_customers_are_found_by_what_is_due(world: World, operator: As
     with acting(world.system):
         MemoryLine.objects.update(review_after=timezone.now())
         ProfileLine.objects.update(valid_until=timezone.now())
-    assert len(operator.get("memory-lines/?due=look").body["results"]) == 1
-    assert operator.get("memory-lines/?due=over").body["results"] == []
-    assert [row["id"] for row in operator.get("profiles/?due=over").body["results"]] == [profile.pk]
-    assert operator.get("profiles/?due=look").body["results"] == []
-    assert bot.get("profiles/?due=over").code == "not_permitted"
+    assert len(operator.get("memory-lines/?due=review").body["results"]) == 1
+    assert operator.get("memory-lines/?due=expired").body["results"] == []
+    assert [row["id"] for row in operator.get("profiles/?due=expired").body["results"]] == [profile.pk]
+    assert operator.get("profiles/?due=review").body["results"] == []
+    assert bot.get("profiles/?due=expired").code == "not_permitted"
 
 
 def test_conversations_are_narrowed_by_how_they_went(world: World, operator: Asker, bot: Asker) -> None:

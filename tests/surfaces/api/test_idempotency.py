@@ -67,7 +67,7 @@ def test_a_key_belongs_to_whoever_sent_it(world: World, bot: Asker, operator: As
     assert write(admin, agent_key="support").status == 201
     assert write(agent_of(make_world())).status == 201
     assert notes(world) == 3
-    assert [answer.asker for answer in kept(world)] == [f"member:{world.operator_user.pk}"]
+    assert [answer.caller for answer in kept(world)] == [f"member:{world.operator_user.pk}"]
 
 
 def test_what_was_refused_leaves_its_key_free(world: World, bot: Asker) -> None:
@@ -106,7 +106,9 @@ def test_a_row_that_is_gone_is_gone_once(world: World, bot: Asker) -> None:
 def test_words_of_conversations_are_not_kept(world: World, operator: Asker) -> None:
     # What is off the record is forgotten; an answer kept for its key would outlive it.
     draft = make_waiting_draft(world, make_conversation(world, off_the_record=True), "A secret.")
-    ask = partial(operator.post, f"drafts/{draft.pk}/send/", {"seen_sha256": draft.text_sha256}, Idempotency_Key="k1")
+    ask = partial(
+        operator.post, f"drafts/{draft.pk}/send/", {"reviewed_sha256": draft.text_sha256}, Idempotency_Key="k1"
+    )
     first, second = ask(), ask()
     assert (first.body["status"], second.body["status"]) == ("sent", "sent")
     assert second.headers["Idempotent-Replayed"] == "true"
@@ -148,9 +150,9 @@ def test_a_write_of_several_transactions_leaves_its_key_free_where_it_was_refuse
 
 def test_a_write_of_several_transactions_says_while_it_is_being_answered(world: World, operator: Asker) -> None:
     skill = make_skill(world)
-    post = partial(operator.post, f"skills/{skill.pk}/keep/", {"reason": "Rare."}, Idempotency_Key="k1")
+    post = partial(operator.post, f"skills/{skill.pk}/retain/", {"reason": "Rare."}, Idempotency_Key="k1")
     approved = make_skill(world, "approved", name="other")
-    address = f"skills/{approved.pk}/keep/"
+    address = f"skills/{approved.pk}/retain/"
     assert post().status == 409
     assert operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1").status == 200
     with acting(world.operator), connection.cursor() as cursor:
@@ -158,7 +160,7 @@ def test_a_write_of_several_transactions_says_while_it_is_being_answered(world: 
     waits = operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1")
     assert (waits.status, waits.code) == (409, "key_in_flight")
     with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute("UPDATE api_idempotencyrecord SET begun_at = statement_timestamp() - interval '1 hour'")
+        cursor.execute("UPDATE api_idempotencyrecord SET claimed_at = statement_timestamp() - interval '1 hour'")
     assert operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1").status == 200
 
 

@@ -32,7 +32,7 @@ def kim(world: World) -> Membership:
 def test_an_invited_person_comes_in_by_the_link_of_one_answer(world: World, admin: Asker, operator: Asker) -> None:
     once, again = (admin.post("members/", ADA, Idempotency_Key="k-1") for _ in range(2))
     assert (once.status, once.headers["Cache-Control"]) == (201, "private, no-store")
-    assert (once.body["username"], once.body["role"], once.body["is_awaited"]) == (ADA["email"], "operator", True)
+    assert (once.body["username"], once.body["role"], once.body["is_pending"]) == (ADA["email"], "operator", True)
     assert (again.body["id"], again.headers["Idempotent-Replayed"], "link" in again.body) == (
         once.body["id"],
         "true",
@@ -41,7 +41,7 @@ def test_an_invited_person_comes_in_by_the_link_of_one_answer(world: World, admi
     assert "link" not in operator.get(f"members/{once.body['id']}/").body
     assert (follow(once.body["link"]), follow(once.body["link"])) == (303, 410)
     assert memberships_of(User.objects.get(username=ADA["email"]).pk) == [(world.tenant.pk, Role.OPERATOR)]
-    assert admin.get(f"members/{once.body['id']}/").body["is_awaited"] is False
+    assert admin.get(f"members/{once.body['id']}/").body["is_pending"] is False
     assert admin.post("members/", ADA).code == "conflict"
 
 
@@ -119,18 +119,18 @@ def test_who_cannot_be_let_in_is_refused_by_the_field(admin: Asker, sent: dict[s
 
 def test_a_limit_holds_from_the_next_request_until_it_is_lifted(world: World, admin: Asker, kim: Membership) -> None:
     theirs, other = person_of(kim.user), make_neighbour(world)
-    keep = f"skills/{make_skill(world, status='approved').pk}/keep/"
-    asked = {"member_id": kim.pk, "limited_act": "skill.keep", "agents": [other.pk]}
+    keep = f"skills/{make_skill(world, status='approved').pk}/retain/"
+    asked = {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": [other.pk]}
     made = admin.post("limits/", asked)
     assert (made.status, {name: made.body[name] for name in asked}) == (201, asked)
     assert theirs.post(keep, {"reason": "Rare."}).code == "not_permitted"
     path = f"limits/{made.body['id']}/"
-    assert admin.get(f"limits/?member_id={kim.pk}&limited_act=skill.keep").body["results"] == [admin.get(path).body]
-    wider = admin.patch(path, {"agents": [world.agent.pk, other.pk], "version": made.body["version"]})
-    assert wider.body["agents"] == sorted([world.agent.pk, other.pk])
+    assert admin.get(f"limits/?member_id={kim.pk}&limited_act=skill.retain").body["results"] == [admin.get(path).body]
+    wider = admin.patch(path, {"agent_ids": [world.agent.pk, other.pk], "version": made.body["version"]})
+    assert wider.body["agent_ids"] == sorted([world.agent.pk, other.pk])
     assert theirs.post(keep, {"reason": "Rare."}).status == 200
-    assert admin.patch(path, {"agents": [], "version": made.body["version"]}).code == "stale"
-    assert admin.patch(path, {"agents": []}).body["agents"] == []
+    assert admin.patch(path, {"agent_ids": [], "version": made.body["version"]}).code == "stale"
+    assert admin.patch(path, {"agent_ids": []}).body["agent_ids"] == []
     assert theirs.post(keep, {"reason": "Rare."}).code == "not_permitted"
     assert len(admin.get(f"{path}versions/").body["results"]) == 3
     assert (admin.delete(path).status, admin.get(path).status) == (204, 404)
@@ -142,33 +142,33 @@ def test_a_limit_holds_from_the_next_request_until_it_is_lifted(world: World, ad
     [
         ({"limited_act": "grant.write"}, "limited_act"),
         ({"limited_act": "no.act"}, "limited_act"),
-        ({"agents": [999_999]}, "agents"),
-        ({"agents": "all"}, "agents"),
-        ({"agents": None}, "agents"),
+        ({"agent_ids": [999_999]}, "agent_ids"),
+        ({"agent_ids": "all"}, "agent_ids"),
+        ({"agent_ids": None}, "agent_ids"),
         ({"member_id": 999_999}, "member_id"),
     ],
 )
 def test_a_limit_that_cannot_be_is_refused_by_its_field(
     admin: Asker, kim: Membership, sent: dict[str, Any], field: str
 ) -> None:
-    refused = admin.post("limits/", {"member_id": kim.pk, "limited_act": "skill.keep", "agents": [], **sent})
+    refused = admin.post("limits/", {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": [], **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
 def test_members_of_another_tenant_and_their_agents_are_nobodys(admin: Asker, kim: Membership) -> None:
     theirs = make_world()
     stranger = make_member(theirs)
-    asked = {"member_id": stranger.pk, "limited_act": "skill.keep", "agents": []}
+    asked = {"member_id": stranger.pk, "limited_act": "skill.retain", "agent_ids": []}
     assert list(admin.post("limits/", asked).body["errors"]) == ["member_id"]
-    asked = {"member_id": kim.pk, "limited_act": "skill.keep", "agents": [theirs.agent.pk]}
-    assert list(admin.post("limits/", asked).body["errors"]) == ["agents"]
+    asked = {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": [theirs.agent.pk]}
+    assert list(admin.post("limits/", asked).body["errors"]) == ["agent_ids"]
 
 
 def test_neither_operators_nor_agents_write_limits(admin: Asker, operator: Asker, bot: Asker, kim: Membership) -> None:
-    asked = {"member_id": kim.pk, "limited_act": "skill.keep", "agents": []}
+    asked = {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": []}
     path = f"limits/{admin.post('limits/', asked).body['id']}/"
     for asker in (operator, bot):
-        assert asker.post("limits/", asked).code == asker.patch(path, {"agents": []}).code == "not_permitted"
+        assert asker.post("limits/", asked).code == asker.patch(path, {"agent_ids": []}).code == "not_permitted"
         assert asker.delete(path).code == "not_permitted"
     assert operator.get(path).status == 200
     assert bot.get(path).code == bot.get("limits/").code == "not_permitted"

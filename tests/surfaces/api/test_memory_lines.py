@@ -25,10 +25,10 @@ def test_person_reads_whose_words_lines_are_and_what_replaced_them(world: World,
     amend_memory(memory, actor=world.bot, heard=heard, body=body, evidence={"conversation_id": 5})
     [new, old] = operator.get(f"memory-lines/?memory_id={memory.pk}").body["results"]
     assert (old["status"], old["superseded_by_id"], old["taint"]) == ("superseded", new["id"], "agent")
-    assert (new["taint"], new["conversation_id"], new["first_version"]) == ("customer-derived", 5, 2)
+    assert (new["taint"], new["conversation_id"], new["first_version"]) == ("customer", 5, 2)
     assert (new["author"], new["agent_key"], new["block_id"]) == ("agent", "support", None)
-    assert operator.get("memory-lines/?taint=customer-derived").body["results"] == [new]
-    [line] = operator.get("memory-lines/?taint=operator&status=standing").body["results"]
+    assert operator.get("memory-lines/?taint=customer").body["results"] == [new]
+    [line] = operator.get("memory-lines/?taint=operator&status=active").body["results"]
     assert (line["block_id"], line["text"]) == (block.pk, "We ship to the EU only.")
     assert operator.get(f"memory-lines/{line['id']}/").body == line
 
@@ -53,12 +53,12 @@ def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: Worl
     assert {"field": "valid_until", "base": None, "live": None, "after": {line: "2999-12-31"}} in shown["review"][
         "changes"
     ]
-    yes = {"to": "applied", "version": shown["version"], "seen_sha256": shown["content_sha256"]}
+    yes = {"to": "applied", "version": shown["version"], "reviewed_sha256": shown["content_sha256"]}
     content = {"lines": [line], "valid_until": {line: "whenever"}}
     refused = operator.post(f"{path}transition/", {**yes, "content": content})
     assert (refused.status, "“whenever” is no day." in str(refused.body)) == (400, True)
     assert operator.post(f"{path}transition/", yes).status == 200
-    [standing] = operator.get(f"memory-lines/?memory_id={memory.pk}&status=standing").body["results"]
+    [standing] = operator.get(f"memory-lines/?memory_id={memory.pk}&status=active").body["results"]
     assert standing["valid_until"] == "3000-01-01T00:00:00Z"
 
 
@@ -70,14 +70,14 @@ def test_person_reads_whose_words_each_line_of_a_profile_is(world: World, operat
     amend_profile(profile, actor=world.operator, values={"notes": "Has two dogs."})
     path = f"profiles/{profile.pk}/lines/"
     new, old, other = operator.get(path).body
-    assert (new["text"], new["part"], new["author"], new["taint"]) == (
+    assert (new["text"], new["field"], new["author"], new["taint"]) == (
         "Has two dogs.",
         "notes",
         world.operator.label,
         "operator",
     )
     assert (old["status"], old["superseded_by_id"], old["conversation_id"]) == ("superseded", new["id"], 5)
-    assert (other["text"], other["taint"], other["author"]) == ("E-mail.", "customer-derived", "agent")
+    assert (other["text"], other["taint"], other["author"]) == ("E-mail.", "customer", "agent")
     assert bot.get(path).code == "not_permitted"
     stranger = person_of(make_world().operator_user)
     assert stranger.get(path).status == 404
@@ -88,9 +88,9 @@ def test_a_line_of_a_profile_is_dated_by_people_alone(world: World, operator: As
     profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": ""})
     path = f"profiles/{profile.pk}/"
     said = {"line": "Wears a cast.", "valid_until": "2030-01-01T00:00:00Z", "version": 1}
-    assert operator.post(f"{path}date-line/", said).body["version"] == 2
+    assert operator.post(f"{path}set-line-dates/", said).body["version"] == 2
     [line] = operator.get(f"{path}lines/").body
     assert (line["valid_until"], line["review_after"]) == ("2030-01-01T00:00:00Z", None)
-    assert operator.post(f"{path}date-line/", said).code == "stale"
-    assert operator.post(f"{path}date-line/", {"line": "Other."}).status == 400
-    assert bot.post(f"{path}date-line/", {"line": "Wears a cast."}).code == "not_permitted"
+    assert operator.post(f"{path}set-line-dates/", said).code == "stale"
+    assert operator.post(f"{path}set-line-dates/", {"line": "Other."}).status == 400
+    assert bot.post(f"{path}set-line-dates/", {"line": "Wears a cast."}).code == "not_permitted"

@@ -183,7 +183,7 @@ def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: Asker) 
     assert (answer.status, answer.body["status"]) == (200, "done")
     reply = answer.body["reply"]
     assert reply["text"] == "It is on its way."
-    assert (reply["model"], reply["stand_in"]) == ("stand-in", True)
+    assert (reply["model"], reply["is_stand_in"]) == ("stand-in", True)
     assert (reply["turn_id"], reply["session_id"]) == (turn.pk, turn.session_id)
     assert reply["usage"] == {
         "calls": 2,
@@ -264,7 +264,7 @@ def test_a_draft_is_the_reply_once_a_person_sends_it(bot: Asker, world: World) -
     assert "reply" not in waits.body
     with acting(world.operator):
         [draft] = Draft.objects.visible_to(world.operator).open()
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="It left on Monday.")
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It left on Monday.")
     sent = send(bot, query="?wait=1")
     assert (sent.status, sent.body["reply"]["text"]) == (200, "It left on Monday.")
 

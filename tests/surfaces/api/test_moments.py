@@ -17,7 +17,7 @@ from tests.surfaces.api.asking import Asker, person_of
 def then(world: World, act: str) -> str:
     """The moment just after the first change of this kind."""
     with acting(world.operator):
-        return ChangeRecord.objects.filter(act=act).order_by("id").values_list("at", flat=True)[0].isoformat()
+        return ChangeRecord.objects.filter(act=act).order_by("id").values_list("created_at", flat=True)[0].isoformat()
 
 
 def test_a_row_is_shown_as_it_stood(world: World, operator: Asker) -> None:
@@ -38,7 +38,7 @@ def test_a_list_is_shown_as_it_stood_page_by_page(world: World, operator: Asker)
     first = make_note(world, "First.")
     second = make_note(world, "Second.")
     with acting(world.operator):
-        moment = ChangeRecord.objects.order_by("-id").values_list("at", flat=True)[0].isoformat()
+        moment = ChangeRecord.objects.order_by("-id").values_list("created_at", flat=True)[0].isoformat()
     operator.post(f"notes/{first.pk}/finish/", {})
     make_note(world, "Third.")
     page = operator.get(f"notes/?as_of={moment}&page_size=1").body
@@ -70,7 +70,7 @@ def test_words_that_were_erased_are_nobodys_guess(committing: str, postgres: Pos
     erase(postgres, committing, world, persona, 1)
     operator, moment = person_of(world.operator_user), timezone.now().isoformat()
     refused = operator.get(f"personas/{persona.pk}/?as_of={moment}")
-    assert (refused.status, refused.code) == (410, "erased")
+    assert (refused.status, refused.code) == (410, "text_erased")
     [row] = operator.get(f"personas/?as_of={moment}").body["results"]
     assert (row["is_erased"], row["values"]) == (True, None)
 

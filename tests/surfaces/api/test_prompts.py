@@ -78,4 +78,4 @@ def test_a_past_whose_words_were_erased_is_not_guessed(committing: str, postgres
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     erase(postgres, committing, world, persona, 1)
     answer = person_of(world.operator_user).get(f"agents/{world.agent.pk}/prompt?as_of={moment}")
-    assert (answer.status, answer.code) == (410, "erased")
+    assert (answer.status, answer.code) == (410, "text_erased")

@@ -50,7 +50,7 @@ def test_a_refused_request_does_nothing(world: World, bot: Asker, settings: Sett
 @pytest.mark.usefixtures("window")
 def test_a_bulk_counts_for_each_of_its_items(world: World, operator: Asker) -> None:
     note = make_note(world)
-    items = [{"do": "update", "id": note.pk, "body": {"text": text}} for text in "abcd"]
+    items = [{"action": "update", "id": note.pk, "body": {"text": text}} for text in "abcd"]
     assert operator.post("notes/bulk/", {"items": items}).code == "throttled"
     assert operator.get("notes/").status == 429
 

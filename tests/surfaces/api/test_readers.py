@@ -38,8 +38,8 @@ def test_a_reader_who_is_too_slow_is_let_go_with_a_reason_and_holds_nothing(db: 
                 reader.tell(event("proposal", {}, number), number)
             heard.append(await anext(pieces))
         assert len(heard) == QUEUE_EVENTS + 2
-        assert (slow.why, quick.why) == (Why.TOO_SLOW, None)
-        assert [piece async for piece in slow.pieces()] == [ended(Why.TOO_SLOW)]
+        assert (slow.why, quick.why) == (Why.SLOW_CLIENT, None)
+        assert [piece async for piece in slow.pieces()] == [ended(Why.SLOW_CLIENT)]
 
     run(story)
 
@@ -55,7 +55,7 @@ def test_a_quiet_stream_says_that_it_is_there_and_up_to_where_nothing_happened(
         reader = a_reader(world)
         reader.mark = "7-0123abcd"
         said = [piece async for piece in reader.pieces()]
-        assert said == [*[still_here("7-0123abcd")] * (len(said) - 1), ended(Why.LONG_ENOUGH)]
+        assert said == [*[still_here("7-0123abcd")] * (len(said) - 1), ended(Why.MAX_DURATION)]
         assert len(said) > 1
 
     run(story)

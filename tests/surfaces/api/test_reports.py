@@ -19,9 +19,9 @@ def test_a_reply_is_reported_and_the_report_settled(world: World, operator: Aske
     assert (made.body["turn_id"], made.body["agent_key"]) == (reply.turn_id, world.agent.key)
     address = f"reports/{made.body['id']}/"
     assert operator.get(address).body["correction"] == INSTEAD
-    assert operator.post(f"{address}settle/", {"outcome": "skill", "version": 9}).code == "stale"
-    settled = operator.post(f"{address}settle/", {"outcome": "skill", "settlement": "Corrected.", "version": 1})
-    assert (settled.status, settled.body["status"], settled.body["outcome"]) == (200, "settled", "skill")
+    assert operator.post(f"{address}resolve/", {"outcome": "skill", "version": 9}).code == "stale"
+    settled = operator.post(f"{address}resolve/", {"outcome": "skill", "resolution": "Corrected.", "version": 1})
+    assert (settled.status, settled.body["status"], settled.body["outcome"]) == (200, "resolved", "skill")
     assert settled.body["decided_by"] == world.operator.label
     assert operator.post(f"{address}withdraw/", {}).code == "illegal_transition"
     assert operator.patch(address, {"explanation": "Otherwise."}).status == 405
@@ -44,7 +44,7 @@ def test_bad_input_names_its_field(world: World, operator: Asker) -> None:
     ):
         refused = operator.post("reports/", {"message_id": reply.pk, **sent})
         assert (refused.code, list(refused.body["errors"])) == ("invalid", [field])
-    assert operator.post(f"reports/{make_report(world).pk}/settle/", {"outcome": "invented"}).code == "invalid"
+    assert operator.post(f"reports/{make_report(world).pk}/resolve/", {"outcome": "invented"}).code == "invalid"
 
 
 def test_what_is_not_reported_is_refused_in_words(world: World, operator: Asker) -> None:
@@ -68,9 +68,9 @@ def test_a_report_has_a_tag_and_a_decision_may_be_bound_to_it(world: World, oper
     address = f"reports/{make_report(world).pk}/"
     tag = operator.get(address).headers["ETag"]
     assert operator.get(address, If_None_Match=tag).status == 304
-    stale = operator.post(f"{address}settle/", {"outcome": "skill"}, If_Match='"none"')
+    stale = operator.post(f"{address}resolve/", {"outcome": "skill"}, If_Match='"none"')
     assert stale.status == 412
-    assert operator.post(f"{address}settle/", {"outcome": "skill"}, If_Match=tag).status == 200
+    assert operator.post(f"{address}resolve/", {"outcome": "skill"}, If_Match=tag).status == 200
 
 
 def test_reports_are_found_by_what_they_are_about(world: World, operator: Asker) -> None:
@@ -80,7 +80,7 @@ def test_reports_are_found_by_what_they_are_about(world: World, operator: Asker)
         (f"message_id={report.message_id}", 1),
         (f"message_id={report.message_id + 1}", 0),
         (f"agent_key={world.agent.key}", 1),
-        ("status=settled", 0),
+        ("status=resolved", 0),
         ("reason_code=wrong_fact", 1),
         ("outcome=skill", 0),
         ("search=zanzibar", 1),
@@ -95,6 +95,6 @@ def test_an_agents_token_reaches_no_report(world: World, bot: Asker) -> None:
         bot.get(f"reports/{report.pk}/"),
         bot.post("reports/", {"message_id": report.message_id, "reason_code": "wrong_tone"}),
         bot.post(f"reports/{report.pk}/withdraw/", {}),
-        bot.post(f"reports/{report.pk}/settle/", {"outcome": "nothing_wrong"}),
+        bot.post(f"reports/{report.pk}/resolve/", {"outcome": "nothing_wrong"}),
     ):
         assert answer.code == "not_permitted"

@@ -142,15 +142,17 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
 
     async def story() -> None:
         async with hearing(client) as ear:
-            waiting = await ear.next("waiting")
+            waiting = await ear.next("counts")
             assert (waiting["proposals"], waiting["drafts"], waiting["escalations"]) == (0, 0, 0)
             asked = await doing(lambda: escalate(world))
             heard = await ear.next("escalation")
-            assert (heard["about"], heard["happened"], heard["state"]) == (asked.pk, "appeared", "open")
-            assert (await ear.next("waiting"))["escalations"] == 1
-            await doing(lambda: dismiss_escalation(asked, actor=world.operator, dismissal="Settled on the phone."))
+            assert (heard["about"], heard["change"], heard["state"]) == (asked.pk, "appeared", "open")
+            assert (await ear.next("counts"))["escalations"] == 1
+            await doing(
+                lambda: dismiss_escalation(asked, actor=world.operator, dismissal_reason="Settled on the phone.")
+            )
             settled = await ear.next("escalation")
-            assert (settled["happened"], settled["state"], settled["version"]) == ("settled", "dismissed", 2)
+            assert (settled["change"], settled["state"], settled["version"]) == ("closed", "dismissed", 2)
             proposal = await doing(lambda: waiting_draft(world))
             appeared = await ear.next("proposal")
             told = (appeared["about"], appeared["kind"], appeared["agent_id"])
@@ -180,7 +182,7 @@ def test_nobody_hears_of_another_tenant_and_no_agent_of_another_agents(committin
 
         async def listen(name: str, client: Coming) -> None:
             async with hearing(client) as ear:
-                await ear.next("waiting")
+                await ear.next("counts")
                 begun[name].set()
                 told = heard.setdefault(name, [])
                 while True:
@@ -207,7 +209,7 @@ def test_whoever_was_cut_off_goes_on_where_they_were_and_hears_nothing_twice(com
 
     async def story() -> None:
         async with hearing(client) as ear:
-            place = (await ear.next("waiting"))["id"]
+            place = (await ear.next("counts"))["id"]
         first, second = await doing(lambda: (escalate(world), waiting_draft(world)))
         async with hearing(client, last=place) as ear:
             assert (await ear.next("escalation"))["about"] == first.pk
@@ -231,8 +233,8 @@ def test_a_gap_that_cannot_be_filled_is_said(committing: str, monkeypatch: pytes
     async def story() -> None:
         async with hearing(client, last=place) as ear:
             await ear.piece()
-            assert read(await ear.piece())["event"] == "anew"
-            assert (await ear.next("waiting"))["proposals"] == 1
+            assert read(await ear.piece())["event"] == "resync"
+            assert (await ear.next("counts"))["proposals"] == 1
 
     run(story)
 
@@ -251,7 +253,7 @@ def test_what_was_taken_back_is_told_to_its_agent_and_to_people(committing: str)
         for client in clients:
             async with hearing(client, last=place) as ear:
                 heard = []
-                while (told := read(await ear.piece())).get("event") != "waiting":
+                while (told := read(await ear.piece())).get("event") != "counts":
                     heard.append(told.get("state"))
                 states.append([state for state in heard if state])
         assert states == [["withdrawn", "withdrawn"], ["withdrawn", "withdrawn"], []]

@@ -228,9 +228,9 @@ def test_agents_are_shown_to_all_and_changed_by_neither_operators_nor_themselves
     world: World, bot: Asker, operator: Asker
 ) -> None:
     row = operator.get(f"agents/{world.agent.pk}/").body
-    assert (row["agent_key"], row["learns"]) == ("support", True)
+    assert (row["agent_key"], row["has_learning"]) == ("support", True)
     assert operator.get("agents/?agent_key=support").body["results"] == [row]
     assert bot.get(f"agents/{world.agent.pk}/").body == row
     for asker in (operator, bot):
-        assert asker.patch(f"agents/{world.agent.pk}/", {"learns": False}).code == "not_permitted"
-    assert operator.get(f"agents/{world.agent.pk}/").body["learns"] is True
+        assert asker.patch(f"agents/{world.agent.pk}/", {"has_learning": False}).code == "not_permitted"
+    assert operator.get(f"agents/{world.agent.pk}/").body["has_learning"] is True

@@ -32,7 +32,7 @@ def test_words_are_found_wherever_they_stand_and_marked(world: World, operator: 
     skill = make_skill(world, name="refunds", body="## Procedure\nPay the <b>refund</b> & say so.")
     make_told(world, "Refunds take a week.")
     hits = found(operator, "q=refund")
-    assert {hit["kind"] for hit in hits} >= {"skill", "line", "proposal"}
+    assert {hit["kind"] for hit in hits} >= {"skill", "memory_line", "proposal"}
     [hit] = found(operator, "q=refund&kind=skill")
     assert (hit["id"], hit["agent_key"], hit["conversation_id"]) == (skill.pk, "support", None)
     assert [piece["text"] for piece in hit["excerpt"] if piece["is_hit"]][:1] == ["refunds"]
@@ -116,7 +116,7 @@ def test_what_cannot_be_looked_for_is_refused(world: World, operator: Asker, que
 def test_a_page_of_many_hits_costs_what_one_of_few_does(world: World, operator: Asker) -> None:
     def cost(word: str, hits: int) -> int:
         with CaptureQueriesContext(connection) as captured:
-            assert len(found(operator, f"q={word}&kind=line")) == hits
+            assert len(found(operator, f"q={word}&kind=memory_line")) == hits
         return len(captured)
 
     make_told(world, *(f"Zebra number {number}." for number in range(30)), "Giraffe.")

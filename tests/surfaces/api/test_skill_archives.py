@@ -52,11 +52,11 @@ def test_each_skill_that_came_has_its_own_result(world: World, operator: Asker) 
     shown = operator.get(f"skills/{skill.pk}/").body
     assert shown["front_matter"]["license"] == "CC-BY-4.0"
     again = send(operator, a_zip(WHOLE), agent_key="support").body
-    assert (again["drafted"], again["skills"][0]["outcome"]) == (0, "here")
+    assert (again["drafted"], again["skills"][0]["outcome"]) == (0, "exists")
 
 
 def test_a_check_says_the_same_and_writes_nothing(world: World, bot: Asker) -> None:
-    answer = send(bot, a_zip(WHOLE), check="true")
+    answer = send(bot, a_zip(WHOLE), dry_run="true")
     assert [each["outcome"] for each in answer.body["skills"]] == ["new", "refused"]
     assert (answer.body["drafted"], skills(world)) == (0, [])
 
@@ -65,7 +65,7 @@ def test_an_agent_imports_and_exports_its_own_by_its_token(world: World, bot: As
     # R018, R093
     assert send(bot, SKILL_MD, "SKILL.md").body["drafted"] == 1
     [draft] = skills(world)
-    assert (draft.drafted_by, draft.taint) == ("agent:support", "imported")
+    assert (draft.drafted_by, draft.taint) == ("agent:support", "import")
     refused = bot.get(f"skills/{draft.pk}/export/")
     assert (refused.status, refused.code) == (409, "conflict")
     assert bot.get("skills/export/").status == 409

@@ -15,7 +15,7 @@ def spend(world: World, day: str, cost: int, agent_id: int = 0) -> Spend:
             agent_id=agent_id or world.agent.pk,
             day=day,
             calls=2,
-            unpriced=1,
+            unpriced_calls=1,
             cost_micro_usd=cost,
             input_tokens=10,
         )

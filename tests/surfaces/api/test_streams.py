@@ -115,5 +115,5 @@ def test_who_may_hear_no_more_hears_no_more(
         return [first, *[piece async for piece in pieces]]
 
     began, end = asyncio.run(asyncio.wait_for(follow(), 30))
-    assert (began, end) == (b"retry: 1000\n\n", ended(Why.NOT_YOURS))
+    assert (began, end) == (b"retry: 1000\n\n", ended(Why.ACCESS_LOST))
     assert hub.seats.take(world.tenant.pk).tenant_id == world.tenant.pk

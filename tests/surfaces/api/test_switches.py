@@ -8,7 +8,7 @@ STOP = {"kind": "pause-agent", "reason": "It raves."}
 
 
 def test_a_member_limited_to_one_agent_throws_its_switch_and_no_other(world: World, operator: Asker) -> None:
-    make_limit(world, Act.SWITCH_THROW, [world.agent.pk])
+    make_limit(world, Act.KILL_SWITCH_ACTIVATE, [world.agent.pk])
     make_neighbour(world)
     assert operator.post("switches/", STOP | {"agent_key": world.agent.key}).status == 201
     assert operator.post("switches/", STOP | {"agent_key": "billing"}).status == 403
@@ -16,5 +16,5 @@ def test_a_member_limited_to_one_agent_throws_its_switch_and_no_other(world: Wor
 
 
 def test_a_member_limited_to_nowhere_throws_none(world: World, operator: Asker) -> None:
-    make_limit(world, Act.SWITCH_THROW)
+    make_limit(world, Act.KILL_SWITCH_ACTIVATE)
     assert operator.post("switches/", STOP | {"agent_key": world.agent.key}).status == 403

@@ -132,7 +132,7 @@ def test_an_agent_is_tried_and_what_was_said_is_forgotten(
     assert admin.get(path).status == admin.post(f"{path}messages/", {"text": "x"}).status == 404
     assert bot.get(path).code == bot.post(f"{path}messages/", {"text": "x"}).code == "not_permitted"
     assert operator.get(f"talks/{live['id']}/").status == 404
-    gone = operator.post(f"{path}forget/", {})
+    gone = operator.post(f"{path}erase/", {})
     assert (gone.status, gone.body["status"], gone.body["erased_at"] is not None) == (200, "abandoned", True)
     lines = operator.get(f"messages/?conversation_id={live['id']}").body["results"]
     assert [line["text"] for line in lines if line["text"]] == []

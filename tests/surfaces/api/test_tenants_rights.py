@@ -131,17 +131,17 @@ def test_a_token_that_cannot_be_is_refused_by_its_field(admin: Asker, sent: dict
 def test_grants_on_an_agent_are_written_hold_and_are_withdrawn(
     world: World, admin: Asker, operator: Asker, bot: Asker
 ) -> None:
-    asked = {"agent_key": world.agent.key, "role": "agent", "granted": ["skill_fetch"]}
+    asked = {"agent_key": world.agent.key, "role": "agent", "permissions": ["skill_fetch"]}
     assert bot.post("notes/", {"kind": "task", "text": "Call."}).status == 201
     made = admin.post("grants/", asked)
-    assert (made.status, made.body["role"], made.body["granted"]) == (201, "agent", ["skill_fetch"])
+    assert (made.status, made.body["role"], made.body["permissions"]) == (201, "agent", ["skill_fetch"])
     assert bot.post("notes/", {"kind": "task", "text": "Call."}).code == "not_permitted"
     path = f"grants/{made.body['id']}/"
     assert operator.get("grants/?role=agent").body["results"] == [operator.get(path).body]
-    assert operator.ask("PATCH", path, {"granted": []}).code == operator.ask("DELETE", path).code == "not_permitted"
+    assert operator.ask("PATCH", path, {"permissions": []}).code == operator.ask("DELETE", path).code == "not_permitted"
     assert bot.get("grants/").code == bot.post("grants/", asked).code == "not_permitted"
     noting = sorted(name for name in default_grants(Role.AGENT) if name.startswith("note_write"))
-    assert admin.ask("PATCH", path, {"granted": noting}).body["granted"] == noting
+    assert admin.ask("PATCH", path, {"permissions": noting}).body["permissions"] == noting
     assert bot.post("notes/", {"kind": "task", "text": "Call."}).status == 201
     assert admin.ask("DELETE", path).status == 204
     assert admin.get(path).status == 404
@@ -150,16 +150,16 @@ def test_grants_on_an_agent_are_written_hold_and_are_withdrawn(
 @pytest.mark.parametrize(
     ("sent", "field"),
     [
-        ({"granted": ["skill_approve"]}, "granted"),
-        ({"granted": ["no_such_act"]}, "granted"),
-        ({"granted": "skill_fetch"}, "granted"),
-        ({"granted": [3]}, "granted.0"),
+        ({"permissions": ["skill_approve"]}, "permissions"),
+        ({"permissions": ["no_such_act"]}, "permissions"),
+        ({"permissions": "skill_fetch"}, "permissions"),
+        ({"permissions": [3]}, "permissions.0"),
         ({"role": "admin"}, "role"),
         ({"agent_key": "nobody"}, "agent_key"),
     ],
 )
 def test_no_grant_lifts_the_floor_and_nonsense_is_named(admin: Asker, sent: dict[str, object], field: str) -> None:
-    refused = admin.post("grants/", {"agent_key": "support", "role": "agent", "granted": [], **sent})
+    refused = admin.post("grants/", {"agent_key": "support", "role": "agent", "permissions": [], **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 

@@ -29,7 +29,7 @@ def test_the_books_are_verified_and_say_what_was_altered(committing: str) -> Non
         superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
         [(record_id,)] = superuser.execute("SELECT id FROM governance_changerecord WHERE act = 'persona.create'")
     found = operator.post("verifications/", None).body
-    assert (found["finding_count"], found["findings"][0]["found"]) == (1, "altered")
+    assert (found["finding_count"], found["findings"][0]["kind"]) == (1, "altered")
     assert found["findings"][0]["row"] == f"change record {record_id}"
     assert [row["finding_count"] for row in operator.get("verifications/").body["results"]] == [1, 0]
     assert person_of(other.operator_user).get("verifications/").body["results"] == []

@@ -42,7 +42,7 @@ def test_a_version_names_act_author_moment_taint_reason_and_values(world: World,
     assert (newest["version"], newest["act"], newest["by"]) == (2, "persona.amend", world.operator.label)
     assert (newest["role"], newest["taint"], newest["reason"]) == ("operator", "operator", "Asked for.")
     assert (newest["values"]["style"], first["values"]["style"]) == ("Warm.", "Brief.")
-    assert newest["at"] > first["at"]
+    assert newest["created_at"] > first["created_at"]
 
 
 def test_two_versions_are_compared_field_by_field(world: World, operator: Asker) -> None:
@@ -96,7 +96,7 @@ def test_erased_words_are_a_problem_of_their_own(committing: str, postgres: Post
     _, first = operator.get(f"personas/{persona.pk}/versions/").body["results"]
     assert (first["is_erased"], first["values"]) == (True, None)
     answer = operator.get(f"personas/{persona.pk}/versions/?from=1&to=2")
-    assert (answer.status, answer.code) == (410, "erased")
+    assert (answer.status, answer.code) == (410, "text_erased")
 
 
 def test_a_row_is_restored_to_a_version_after_a_look_at_the_plan(world: World, operator: Asker, bot: Asker) -> None:
@@ -109,7 +109,7 @@ def test_a_row_is_restored_to_a_version_after_a_look_at_the_plan(world: World, o
         assert "Only people restore" in refused.body["detail"]
     amend_persona(persona, actor=world.operator, values={"style": "Cold."})
     moved = operator.post(path, {"plan_sha256": shown["sha256"]})
-    assert (moved.status, moved.code) == (409, "plan_moved")
+    assert (moved.status, moved.code) == (409, "stale_plan")
     done = operator.post(path, {"plan_sha256": operator.get(path).body["sha256"]})
     assert (done.status, len(done.body["steps"])) == (200, 1)
     row = operator.get(f"personas/{persona.pk}/").body

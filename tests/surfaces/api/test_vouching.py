@@ -26,7 +26,7 @@ def test_a_skill_is_held_apart_and_given_back(world: World, operator: Asker, bot
     assert operator.post(f"{path}release/", {"reason": "Again."}).code == "conflict"
 
 
-@pytest.mark.parametrize("verb", ["quarantine", "release", "keep"])
+@pytest.mark.parametrize("verb", ["quarantine", "release", "retain"])
 def test_a_decision_that_needs_a_reason_is_refused_without_one(world: World, operator: Asker, verb: str) -> None:
     path = f"skills/{make_skill(world).pk}/{verb}/"
     for sent in ({}, {"version": 1}, {"reason": " "}, {"reason": 7}):

@@ -40,7 +40,7 @@ def test_every_kind_of_proposal_in_a_customers_words_is_the_customers(world: Wor
         assert answer.status == 201, answer.body
     why = {"kind": "skill.deprecation", "target_id": skill.pk, "rationale": COPIED}
     assert bot.post("proposals/", why).status == 201
-    assert taints(world) == dict.fromkeys([*asked, "skill.deprecation"], Taint.CUSTOMER_DERIVED)
+    assert taints(world) == dict.fromkeys([*asked, "skill.deprecation"], Taint.CUSTOMER)
 
 
 def test_a_proposal_in_words_of_its_own_is_the_agents(world: World, bot: Asker) -> None:
@@ -60,7 +60,7 @@ def test_words_are_not_forgotten_by_waiting_until_others_came_after_them(world: 
     for body in (COPIED, OWN):
         assert bot.post("skills/", {"title": f"Insure {len(body)}", "description": "How.", "body": body}).status == 201
     with acting(world.operator):
-        assert set(Skill.objects.visible_to(world.operator).values_list("taint", flat=True)) == {"customer-derived"}
+        assert set(Skill.objects.visible_to(world.operator).values_list("taint", flat=True)) == {"customer"}
 
 
 def test_the_database_lets_no_agent_take_back_whose_words_its_draft_has(world: World, bot: Asker) -> None:
@@ -76,10 +76,10 @@ def test_the_database_lets_no_agent_take_back_whose_words_its_draft_has(world: W
 @pytest.mark.parametrize(
     ("name", "content", "whose"),
     [
-        ("offer.txt", f"{COPIED}\n".encode(), Taint.CUSTOMER_DERIVED),
+        ("offer.txt", f"{COPIED}\n".encode(), Taint.CUSTOMER),
         ("offer.txt", b"Plan,Price\n", Taint.AGENT),
         # Nobody can compare a picture.
-        ("offer.png", b"\x89PNG\r\n\x1a\n\xff", Taint.CUSTOMER_DERIVED),
+        ("offer.png", b"\x89PNG\r\n\x1a\n\xff", Taint.CUSTOMER),
     ],
 )
 def test_a_file_in_a_customers_words_is_the_customers(
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_compared_is_a_customers_wherever_one_was_heard() 
         assert whose_file("a", content, NOTHING_HEARD) == Taint.AGENT
         assert whose_file("a", content, None) == Taint.OPERATOR
         for heard in (Heard(customers=("Hello.",)), Heard(tools=("{}",)), Heard(is_whole=False)):
-            assert whose_file("a", content, heard) == Taint.CUSTOMER_DERIVED
+            assert whose_file("a", content, heard) == Taint.CUSTOMER
 
 
 def test_what_people_ask_for_everybody_is_not_there_for_an_agents_token(
@@ -127,8 +127,8 @@ def test_a_draft_keeps_whose_words_it_had_through_edits_and_withdrawals_until_it
         waiting = Proposal.objects.visible_to(world.operator).open().get()
     assert bot.delete(f"proposals/{waiting.pk}/").status == 204
     assert bot.patch(f"skills/{skill.pk}/", {"title": "Another title"}).status == 200
-    assert taints(world) == {"skill.new": Taint.CUSTOMER_DERIVED}
+    assert taints(world) == {"skill.new": Taint.CUSTOMER}
     with acting(world.operator):
         draft = Skill.objects.visible_to(world.operator).get()
     detach_file(draft, actor=world.bot, name="offer.txt")
-    assert approve_opened(draft, world.operator).taint == Taint.CUSTOMER_DERIVED
+    assert approve_opened(draft, world.operator).taint == Taint.CUSTOMER

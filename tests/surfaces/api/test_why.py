@@ -19,7 +19,7 @@ def test_it_names_everything_that_stood_before_the_model(explained: Explained, o
     assert answer.status == 200
     told = answer.body
     assert (told["reply"], told["outcome"], told["send_mode"], told["sent_by"]) == (SAID, "replied", "autonomous", "")
-    assert [event["text"] for event in told["asked"]] == [ASKED]
+    assert [event["text"] for event in told["events"]] == [ASKED]
     assert (told["conversation_id"], told["session_id"]) == (explained.conversation.pk, explained.turn.session_id)
     assert [call["name"] for call in told["tool_calls"]] == ["get_skill"]
     assert told["usage"]["calls"] == 2

@@ -85,7 +85,7 @@ def test_what_is_exported_is_enough_to_compute_every_hash_again(committing: str)
         assert row_sha256(line["entry"]) == line["link"]["entry_sha256"]
         assert link_sha256(line["link"]) == line["link"]["sha256"]
         assert "text" not in line
-    assert exported[-1]["entry"]["sentence"].startswith("An agent may not approve a skill.")
+    assert exported[-1]["entry"]["detail"].startswith("An agent may not approve a skill.")
     words = [line["text"] for line in lines(run("export_audit", "--tenant", world.tenant.key, "--with-texts").out)[:-1]]
     assert any(text["after"].get("style") == "Brief." for text in words)
     assert run("export_audit", "--tenant", world.tenant.key, "--until", "2001-01-01").out == ""
@@ -111,7 +111,7 @@ def test_a_receipt_says_what_was_decided_and_matches_the_books_until_they_change
         *("persona.propose", "proposal.approve", "persona.amend", "proposal.apply")
     ]
     [approval] = receipt["approvals"]
-    assert (approval["by"], approval["edited"]) == (world.operator.label, True)
+    assert (approval["by"], approval["is_edited"]) == (world.operator.label, True)
     assert approval["content_sha256"] == receipt["proposal"]["reviewed_sha256"]
     assert all(change["position"] and change["link_sha256"] for change in receipt["changes"])
     kept = tmp_path / "receipt.json"

@@ -44,7 +44,7 @@ def test_each_guideline_is_drafted_once_and_waits_for_a_person(world: World, tmp
     file = written(tmp_path, Late=SUBFLOW, Lost=SUBFLOW)
     assert take(file).out == "2 drafted, 0 here already, 0 malformed\n"
     assert [(skill.name, skill.status, skill.taint, skill.category) for skill in skills(world)] == [
-        (name, "draft", "imported", "shipping") for name in ("shipping-late", "shipping-lost")
+        (name, "draft", "import", "shipping") for name in ("shipping-late", "shipping-lost")
     ]
     with acting(world.operator):
         assert Proposal.objects.visible_to(world.operator).open().count() == 2
@@ -54,7 +54,7 @@ def test_each_guideline_is_drafted_once_and_waits_for_a_person(world: World, tmp
 def test_a_member_may_import_and_stays_responsible_for_nothing_but_that(world: World, tmp_path: Path) -> None:
     take(written(tmp_path, Late=SUBFLOW), "--as", world.operator_user.username)
     [skill] = skills(world)
-    assert (skill.drafted_by, skill.taint) == (world.operator.label, "imported")
+    assert (skill.drafted_by, skill.taint) == (world.operator.label, "import")
 
 
 def test_one_that_was_retired_does_not_come_back(world: World, tmp_path: Path) -> None:

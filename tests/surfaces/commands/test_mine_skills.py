@@ -68,7 +68,7 @@ def test_good_conversation_becomes_one_draft_and_the_same_one_again_becomes_none
     assert "stand-in" in seen.out
     with acting(world.system):
         [skill] = Skill.objects.visible_to(world.system)
-        assert (skill.status, skill.taint) == ("draft", "imported")
+        assert (skill.status, skill.taint) == ("draft", "import")
         assert Extraction.objects.count() == 3
 
 

@@ -51,7 +51,7 @@ def test_without_a_customer_nobody_has_a_profile(world: World) -> None:
 
 def test_an_agent_without_the_learning_layer_is_the_bare_agent(world: World) -> None:  # R001
     make_persona(world)
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert show(world).out == DEFAULT_PROMPT
 
 

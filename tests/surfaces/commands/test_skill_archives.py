@@ -88,7 +88,7 @@ def test_a_folder_a_zip_and_a_file_are_imported_once(world: World, tmp_path: Pat
     assert take(tmp_path / "more.zip").out == "drafted: two\n1 drafted\n"
     assert take(tmp_path / "three.md").out == "drafted: three\n1 drafted\n"
     assert [(skill.name, skill.taint, skill.status) for skill in skills(world)] == [
-        (name, "imported", "draft") for name in ("send-an-invoice", "three", "two")
+        (name, "import", "draft") for name in ("send-an-invoice", "three", "two")
     ]
     assert "here already: send-an-invoice" in take(folder).out
 

@@ -22,7 +22,7 @@ def signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
     session = client.session
-    note_seen(session, device="", address="127.0.0.1")
+    note_seen(session, device="", ip_address="127.0.0.1")
     session.save()
     return client
 

@@ -140,7 +140,7 @@ def make_turn(world: World, conversation: Conversation) -> Turn:
             fence=1,
             step=0,
             model="claude-sonnet-5-5",
-            stand_in=True,
+            is_stand_in=True,
             stop_reason="end_turn",
             input_tokens=100,
             output_tokens=40,
@@ -192,7 +192,7 @@ def make_extraction(world: World, conversation: Conversation, skill: Skill) -> E
             reason="The agent solved it with a tool.",
             skill=skill,
             model="claude-sonnet-5-5",
-            stand_in=True,
+            is_stand_in=True,
             input_tokens=900,
             output_tokens=200,
         )

@@ -19,13 +19,13 @@ from tests.surfaces.console.browsing import decide, signed_in, words_of
 from tests.surfaces.console.test_second_factor import CODE, FACTOR, HOME, LOGIN, shown_secret
 
 PAGE, PASSWORD_PAGE = reverse("admin:signed_in"), reverse("admin:password_change")
-What = AccountEvent.What
+Kind = AccountEvent.Kind
 BY_OTHERS = "not by you: an admin's reset"
 
 
 def events(user: Any) -> list[tuple[str, str]]:
     """What and from where, as it came."""
-    return list(AccountEvent.objects.filter(user=user).order_by("pk").values_list("what", "address"))
+    return list(AccountEvent.objects.filter(user=user).order_by("pk").values_list("kind", "ip_address"))
 
 
 def test_what_a_person_changes_is_told_with_the_address(world: World, operator: Client) -> None:
@@ -44,7 +44,7 @@ def test_what_a_person_changes_is_told_with_the_address(world: World, operator: 
         ("factor_set", "127.0.0.1"),
         ("codes_renewed", "127.0.0.1"),
     ]
-    order = [told.index(What(what).label) for what, _ in events(world.operator_user)]
+    order = [told.index(Kind(kind).label) for kind, _ in events(world.operator_user)]
     assert order == sorted(order, reverse=True), "the latest first"
     assert "from 127.0.0.1" in told
     assert BY_OTHERS not in told
@@ -67,7 +67,7 @@ def test_a_recovery_code_and_the_end_of_a_factor_are_told(world: World) -> None:
 def test_what_others_do_to_an_account_says_so(world: World, admin: Client) -> None:
     with_device(world.operator_user)
     decide(admin, member_of(world, world.operator_user), "reset")
-    assert events(world.operator_user)[1:] == [("begun_anew", ""), ("factor_dropped", "")]
+    assert events(world.operator_user)[1:] == [("credentials_reset", ""), ("factor_dropped", "")]
     world.operator_user.refresh_from_db()
     shown = words_of(signed_in(world.operator_user).get(PAGE))
     assert "The password was made worthless and every session ended" in shown
@@ -87,7 +87,7 @@ def test_signing_others_out_is_told_once_there_was_one(world: World, operator: C
 
 
 def test_nobody_reads_anothers_and_no_tenant_role_any(world: World, operator: Client) -> None:
-    note_event(make_world().admin_user.pk, What.FACTOR_DROPPED, address="203.0.113.5")
+    note_event(make_world().admin_user.pk, Kind.FACTOR_DROPPED, ip_address="203.0.113.5")
     assert "203.0.113.5" not in words_of(operator.get(PAGE))
     for actor in (world.bot, world.operator, world.admin, world.system):
         for statement in ("SELECT 1 FROM tenants_accountevent", "DELETE FROM tenants_accountevent"):
@@ -95,11 +95,11 @@ def test_nobody_reads_anothers_and_no_tenant_role_any(world: World, operator: Cl
 
 
 def test_a_year_is_kept_and_however_much_happened_costs_one_look(world: World, operator: Client) -> None:
-    mine = {"user": world.operator_user, "what": What.PASSWORD_SET, "address": "192.0.2.7"}
-    AccountEvent.objects.create(**mine, at=timezone.now() - KEPT - timedelta(days=1))
-    last_year = AccountEvent.objects.create(**mine, at=timezone.now() - KEPT + timedelta(days=1))
+    mine = {"user": world.operator_user, "kind": Kind.PASSWORD_SET, "ip_address": "192.0.2.7"}
+    AccountEvent.objects.create(**mine, created_at=timezone.now() - KEPT - timedelta(days=1))
+    last_year = AccountEvent.objects.create(**mine, created_at=timezone.now() - KEPT + timedelta(days=1))
     for _ in range(SHOWN + 5):
-        note_event(world.operator_user.pk, What.CODES_RENEWED, address="192.0.2.8")
+        note_event(world.operator_user.pk, Kind.CODES_RENEWED, ip_address="192.0.2.8")
     assert AccountEvent.objects.earliest("pk") == last_year
     with CaptureQueriesContext(connection) as asked:
         page = words_of(operator.get(PAGE))
@@ -108,5 +108,5 @@ def test_a_year_is_kept_and_however_much_happened_costs_one_look(world: World, o
 
 
 def test_nobody_changes_what_was_written(world: World) -> None:
-    note_event(world.operator_user.pk, What.PASSWORD_SET, address="192.0.2.7")
-    assert attempt(None, "UPDATE tenants_accountevent SET address = ''").sqlstate == NO_RIGHT
+    note_event(world.operator_user.pk, Kind.PASSWORD_SET, ip_address="192.0.2.7")
+    assert attempt(None, "UPDATE tenants_accountevent SET ip_address = ''").sqlstate == NO_RIGHT

@@ -107,7 +107,7 @@ def test_the_range_in_the_address_says_how_far_back(committing: str, postgres: P
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute(
-            "UPDATE governance_changerecord SET at = %s WHERE subject_type = 'skills.skill' AND subject_id = %s",
+            "UPDATE governance_changerecord SET created_at = %s WHERE subject_type = 'skills.skill' AND subject_id = %s",
             [timezone.now() - timedelta(days=3), old.pk],
         )
     client = signed_in(world.operator_user)

@@ -52,7 +52,7 @@ def test_every_noun_of_the_prompt_names_the_sessions_that_carried_it(
 ) -> None:
     rows = [
         *(make_persona(world), make_overlay(world), make_rule(world), make_skill(world, "approved")),
-        *(make_memory(world), make_block(world, pinned=True), make_profile(world)),
+        *(make_memory(world), make_block(world, is_pinned=True), make_profile(world)),
         make_version(world, "active", "- Say Ahoy."),
     ]
     turn = say(world, "Hello", standin)

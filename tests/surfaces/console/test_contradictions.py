@@ -43,7 +43,7 @@ def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client
         for shown in (page, operator.get(list_of(Contradiction))):
             assert f'href="{page_of(side)}"' in text_of(shown)
     assert page_of(row) in text_of(operator.get(page_of(skill)))
-    assert decide(operator, row, "dismiss", dismissal=WHY).status_code < 400
+    assert decide(operator, row, "dismiss", dismissal_reason=WHY).status_code < 400
     assert WHY in words_of(operator.get(page_of(row)))
     assert page_of(row) not in text_of(operator.get(page_of(skill)))
     assert "Discounts over 10 %" not in words_of(operator.get(list_of(Contradiction)))
@@ -53,7 +53,7 @@ def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client
 
 def test_a_dismissal_without_a_reason_is_shown_again(world: World, operator: Client) -> None:
     row = make_contradiction(world)
-    decide(operator, row, "dismiss", dismissal="")
+    decide(operator, row, "dismiss", dismissal_reason="")
     assert contradictions_of(world)[0].status == "open"
 
 
@@ -71,7 +71,7 @@ def test_a_look_is_asked_for_on_the_page_of_the_agent_and_of_a_contradiction(wor
         assert decide(operator, about, "look").status_code < 400
         assert "Within a minute" in words_of(operator.get(page_of(row)))
         with acting(world.operator):
-            assert ContradictionScan.objects.get().asked_at is not None
+            assert ContradictionScan.objects.get().requested_at is not None
 
 
 def test_a_page_of_many_costs_no_more_queries_than_one_of_a_few(world: World, operator: Client) -> None:
@@ -92,7 +92,7 @@ def test_a_look_that_reached_its_limit_says_so(world: World, operator: Client) -
     row = make_contradiction(world)
     held = claim_look(world.agent.pk, date(2026, 1, 2), actor=world.system, at_once=True)
     assert held is not None
-    end_look(held, Extent(7, 200_000, is_whole=False), actor=world.system)
+    end_look(held, Extent(7, 200_000, is_complete=False), actor=world.system)
     assert "The latest look reached its limit: it compared 200000 pairs" in words_of(operator.get(page_of(row)))
 
 

@@ -66,7 +66,7 @@ def test_an_overtaken_draft_is_not_sent_and_says_what_stands_there(world: World,
     conversation = make_conversation(world)
     first, second = make_waiting_draft(world, conversation), make_waiting_draft(world, conversation, "Tomorrow.")
     before = lines(world, conversation.pk)
-    refused = press(operator, stored(world, first), "send", seen_sha256=first.text_sha256)
+    refused = press(operator, stored(world, first), "send", reviewed_sha256=first.text_sha256)
     assert refused.status_code == 409
     assert f"Draft {second.pk} stands in its place" in words_of(refused)
     assert lines(world, conversation.pk) == before
@@ -76,12 +76,12 @@ def test_an_overtaken_draft_is_not_sent_and_says_what_stands_there(world: World,
 def test_what_was_typed_is_kept_when_somebody_else_was_faster(world: World, operator: Client, admin: Client) -> None:
     draft, question = make_waiting_draft(world), make_escalation(world)
     decide(admin, draft, "send")
-    typed = {"seen_sha256": draft.text_sha256, "sent_text": "My own careful words."}
+    typed = {"reviewed_sha256": draft.text_sha256, "sent_text": "My own careful words."}
     late = press(operator, draft, "edit", **typed)
     assert late.status_code == 409
     assert "My own careful words." in words_of(late)
     assert lines(world, draft.conversation_id)[-1] == ("agent", draft.text)
-    decide(admin, question, "dismiss", dismissal="They called.")
+    decide(admin, question, "dismiss", dismissal_reason="They called.")
     late = press(operator, question, "answer", answer="Within a month.")
     assert late.status_code == 409
     assert "Within a month." in words_of(late)
@@ -174,9 +174,9 @@ def test_questions_are_answered_in_the_list(world: World, operator: Client) -> N
     answered = in_the_list(operator, first, "answer", list_of(Escalation), answer="Yes.", word_for_word="on")
     assert answered["Location"] == f"{list_of(Escalation)}#row-{second.pk}"
     assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
-    done = in_the_list(operator, second, "dismiss", list_of(Escalation), dismissal="They called.")
+    done = in_the_list(operator, second, "dismiss", list_of(Escalation), dismissal_reason="They called.")
     assert done["Location"] == list_of(Escalation)
-    assert stored(world, second).dismissal == "They called."
+    assert stored(world, second).dismissal_reason == "They called."
 
 
 def test_a_draft_is_discarded_with_a_reason(world: World, operator: Client) -> None:
@@ -199,7 +199,7 @@ def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World
     assert (answered.status_code, answered["Location"]) == (303, page_of(second))
     assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
     assert f'<a href="{page_of(first)}">Look at it again</a>' in text_of(operator.get(page_of(second)))
-    assert decide(operator, second, "dismiss", dismissal="They called.")["Location"] == page_of(third)
+    assert decide(operator, second, "dismiss", dismissal_reason="They called.")["Location"] == page_of(third)
     decide(operator, third, "answer", answer="Yes, within a month.")
     assert "Answered. Look at it again . Nothing else waits." in words_of(operator.get(list_of(Escalation)))
     with acting(world.operator):

@@ -70,7 +70,7 @@ def test_conversations_are_counted_by_the_day_they_began_or_were_resolved(world:
 
 def test_drafts_are_counted_by_what_became_of_them(world: World, operator: Client) -> None:
     plain = make_waiting_draft(world)
-    send_out(plain, actor=world.operator, seen_sha256=plain.text_sha256, text=plain.text)
+    send_out(plain, actor=world.operator, reviewed_sha256=plain.text_sha256, text=plain.text)
     make_edited_draft(world, text="It is lost.", sent="It is found.")
     make_waiting_draft(world)
     found = figures_of(operator)

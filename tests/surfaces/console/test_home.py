@@ -55,7 +55,7 @@ def make_stuck_turn(world: World, **differs: Any) -> Turn:
 def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Client) -> None:
     # What nobody is asked for stands beside it: a turn in good health, and a colleague's claim.
     make_stuck_turn(world)
-    make_stuck_turn(world, tries=4)
+    make_stuck_turn(world, failed_calls=4)
     make_stuck_turn(world, lease_until=timezone.now() - timedelta(minutes=5))
     make_stuck_turn(world, is_released=True, failure_code=Stopped.code)
     claim_proposal(submission(world, name="mine"), actor=world.operator)
@@ -116,7 +116,7 @@ def test_a_review_that_waits_for_days_is_overdue(committing: str, postgres: Post
 def test_nothing_of_another_tenant_is_counted(world: World) -> None:
     make_skill(world)
     make_waiting_draft(world)
-    make_stuck_turn(world, tries=4)
+    make_stuck_turn(world, failed_calls=4)
     stranger = signed_in(make_world().operator_user)
     assert queues_of(stranger) == {}
     assert "All is done: nothing waits for anybody." in text_of(stranger.get(reverse("admin:index")))

@@ -40,10 +40,10 @@ GROWN = {
     "desk_draft": f"'turn_id', 5000000 + number, 'message_id', 5000000 + number, 'created_at', {AT}, 'decided_at', {AT}",
     "desk_escalation": f"'status', 'dismissed', 'decided_by', 'x', 'conversation_id', 5000000 + number, 'created_at', {AT}",
     "runtime_turn": f"'conversation_id', 5000000 + number, 'reply_id', 5000000 + number, 'started_at', {AT}",
-    "runtime_modelcall": f"'turn_id', 5000000 + number, 'stand_in', false, 'at', {AT}",
+    "runtime_modelcall": f"'turn_id', 5000000 + number, 'is_stand_in', false, 'created_at', {AT}",
     "governance_proposal": f"'state', 'applied', 'decided_by', 'x', 'created_at', {AT}, 'decided_at', {AT}",
-    "governance_changerecord": f"'at', {AT}",
-    "governance_refusal": f"'at', {AT}",
+    "governance_changerecord": f"'created_at', {AT}",
+    "governance_refusal": f"'created_at', {AT}",
 }
 
 

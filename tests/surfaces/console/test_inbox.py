@@ -79,7 +79,7 @@ def test_inbox_holds_every_kind_in_queues_with_their_lengths(
         assert count in page
     assert "Offer a call back." in page
     assert "New skill for greet" in listed(operator, "?kind=skill.new")
-    assert "1 approved" in listed(operator, "?tab=second")
+    assert "1 approved" in listed(operator, "?tab=needs_second_reviewer")
 
 
 def test_sidebar_home_and_inbox_count_the_same(world: World, operator: Client, high: Proposal) -> None:

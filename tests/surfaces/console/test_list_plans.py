@@ -61,8 +61,8 @@ GROWN: dict[type[Model], tuple[str, str]] = {
     ),
     Session: ("'conversation_id', {first} + 2 * number", ""),
     Proposal: ("'target_id', {first} + 2 * number", f"'state', 'applied', 'decided_by', 'x', 'decided_at', {AT}"),
-    ChangeRecord: (f"'subject_id', number, 'at', {AT}", ""),
-    Refusal: (f"'at', {AT}", ""),
+    ChangeRecord: (f"'subject_id', number, 'created_at', {AT}", ""),
+    Refusal: (f"'created_at', {AT}", ""),
     Extraction: ("'conversation_id', {first} + 2 * number, 'skill_id', null, 'verdict', 'no_procedure'", ""),
     CustomerProfile: ("'end_user_key', 'http:c' || number", ""),
     MemoryLine: (
@@ -72,7 +72,7 @@ GROWN: dict[type[Model], tuple[str, str]] = {
     Skill: ("'name', 'skill-' || number", "'status', 'deprecated'"),
     Report: (
         "'message_id', {first} + 2 * number, 'conversation_id', {first} + 2 * number",
-        f"'status', 'settled', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {AT}",
+        f"'status', 'resolved', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {AT}",
     ),
     Comment: ("'proposal_id', {first} + 2 * number", "'status', 'withdrawn', 'text', ''"),
 }
@@ -111,7 +111,7 @@ def addresses(world: World) -> Iterator[str]:
         with acting(world.operator):
             row = model._default_manager.order_by("pk").filter(tenant_id=world.tenant.pk)[:1].get()
         yield page_of(row)
-    yield from (f"{list_of(Proposal)}?tab={tab}" for tab in ("waiting", "decided", "second"))
+    yield from (f"{list_of(Proposal)}?tab={tab}" for tab in ("waiting", "decided", "needs_second_reviewer"))
     yield from (f"{list_of(Conversation)}?p=20", f"{list_of(ChangeRecord)}?act__exact=skill.draft")
     yield f"{list_of(Conversation)}?agent__id__exact={world.agent.pk}"
 

@@ -152,7 +152,7 @@ def test_an_admin_confines_a_member_on_a_page(world: World, admin: Client) -> No
     member = member_of(world, world.operator_user)
     answer = admin.post(
         reverse("admin:tenants_memberlimit_add"),
-        {"member": member.pk, "limited_act": Act.SKILL_APPROVE.value, "agents": [world.agent.pk], "read_at": ""},
+        {"member": member.pk, "limited_act": Act.SKILL_APPROVE.value, "agent_ids": [world.agent.pk], "read_at": ""},
     )
     assert answer.status_code == 302
     actor = person_actor(world.operator_user.pk, world.tenant.pk, Role.OPERATOR)
@@ -168,7 +168,7 @@ def test_an_admin_unticks_what_an_agent_may_not_do(world: World, admin: Client) 
     page = words_of(admin.get(page_of(grants)))
     assert "May not do here: skill fetch" in page
     kept = sorted(default_grants(Role.AGENT) - {"memory_amend"})
-    assert admin.post(page_of(grants), {"granted": kept, "read_at": grants.version}).status_code == 302
+    assert admin.post(page_of(grants), {"permissions": kept, "read_at": grants.version}).status_code == 302
     assert "May not do here: memory amend" in words_of(admin.get(page_of(grants)))
 
 
@@ -180,8 +180,8 @@ def test_the_grants_of_an_agent_stand_under_their_nouns(world: World, admin: Cli
     assert len(groups) > 3
     boxes = {name: group for name, group in groups.items() if 'value="skill_fetch"' in group}
     assert list(boxes) == ["Skill"]
-    assert page.count('name="granted"') == len(default_grants(Role.AGENT))
-    ticked = re.findall(r'<input type="checkbox"\s+name="granted"\s+value="(\w+)"[^>]*\schecked>', page)
+    assert page.count('name="permissions"') == len(default_grants(Role.AGENT))
+    ticked = re.findall(r'<input type="checkbox"\s+name="permissions"\s+value="(\w+)"[^>]*\schecked>', page)
     assert set(ticked) == default_grants(Role.AGENT) - {"skill_fetch"}
 
 

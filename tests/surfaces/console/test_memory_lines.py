@@ -95,7 +95,7 @@ def test_the_day_of_a_line_that_waits_is_read_corrected_and_refused_where_it_is_
     assert (refused.status_code, "“soon” is no day." in text_of(refused)) == (422, True)
     assert decide(operator, proposal, "edit", days__valid_until="2999-06-30 The sale is on.").status_code == 303
     with acting(world.operator):
-        assert MemoryLine.objects.get(status="standing").valid_until == datetime(2999, 7, 1, tzinfo=UTC)
+        assert MemoryLine.objects.get(status="active").valid_until == datetime(2999, 7, 1, tzinfo=UTC)
 
 
 def test_the_page_of_a_customer_says_whose_words_each_line_is(world: World, operator: Client) -> None:
@@ -107,7 +107,7 @@ def test_the_page_of_a_customer_says_whose_words_each_line_is(world: World, oper
     response = operator.get(page_of(profile))
     page = words_of(response)
     assert "E-mail. Preferences, since" in page
-    assert "customer-derived, noted by agent in" in page
+    assert "from a customer noted by agent in" in page
     assert page_of(conversation) in text_of(response)
     assert "Has two dogs. Notes, since" in page
     assert "written or approved by" in page
@@ -152,8 +152,8 @@ def test_a_line_of_a_customer_is_dated_on_their_page_and_the_list_finds_what_is_
         text = text_of(operator.get(listed, {"due": due}))
         return ("http:ada" in text, "http:eve" in text)
 
-    assert (found("look"), found("over")) == ((True, False), (False, False))
+    assert (found("review"), found("expired")) == ((True, False), (False, False))
     past = LineDates(datetime(2020, 1, 1, tzinfo=UTC))
     date_profile(other, actor=world.operator, line="Has a dog.", dates=past)
-    assert (found("look"), found("over")) == ((True, False), (False, True))
+    assert (found("review"), found("expired")) == ((True, False), (False, True))
     assert "Holds no more: prompts carried it until 1 Jan 2020 00:00." in words_of(operator.get(page_of(other)))

@@ -90,5 +90,5 @@ def test_too_many_rules_are_said(world: World, operator: Client) -> None:
 
 def test_without_an_agent_that_learns_there_is_no_preview_of_rules(world: World, admin: Client) -> None:
     rule = make_rule(world, of_agent=False)
-    save(admin, page_of(world.agent), learns="")
+    save(admin, page_of(world.agent), has_learning="")
     assert "The rules as the next session carries them" not in text_of(admin.get(page_of(rule)))

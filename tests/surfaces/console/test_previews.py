@@ -64,11 +64,13 @@ def test_an_overlay_is_previewed_behind_the_persona(world: World, operator: Clie
     assert "formally" not in said
 
 
-@pytest.mark.parametrize("learns", [True, False])
-def test_no_preview_is_offered_where_no_session_would_carry_it(world: World, operator: Client, learns: bool) -> None:
+@pytest.mark.parametrize("has_learning", [True, False])
+def test_no_preview_is_offered_where_no_session_would_carry_it(
+    world: World, operator: Client, has_learning: bool
+) -> None:
     persona = make_persona(world)
-    if learns:
+    if has_learning:
         persona = archive_persona(persona, actor=world.operator)
     else:
-        amend_agent(world.agent, actor=world.admin, learns=False)
+        amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert "Preview" not in words_of(operator.get(page_of(persona)))

@@ -99,7 +99,7 @@ def run_out(proposal: Proposal, actor: Actor) -> None:
         ("?kind=other", "Nothing waits. Drafts of skills come when"),
         ("?kind=skill.new", "Nothing waits. Drafts of skills come when"),
         ("?tab=snoozed", "Nothing is put off."),
-        ("?tab=second", "Nothing waits for a second reviewer."),
+        ("?tab=needs_second_reviewer", "Nothing waits for a second reviewer."),
         ("?tab=decided", "Nothing has been decided yet."),
         ("?tab=expired&kind=other", "Nothing has expired."),
         ("?tab=quarantined", "Nothing is held apart."),
@@ -111,7 +111,7 @@ def test_an_empty_queue_says_what_it_is_for(operator: Client, query: str, says: 
     assert "Nothing matches." not in page
 
 
-@pytest.mark.parametrize("query", ["?q=parcel", "?kind=rule.lines", "?kind=other&tier=low", "?claim=mine"])
+@pytest.mark.parametrize("query", ["?q=parcel", "?kind=rule.lines", "?kind=other&risk=low", "?claim=mine"])
 def test_a_search_that_finds_nothing_says_so(operator: Client, query: str) -> None:
     page = listed(operator, query)
     assert "Nothing matches. Show all" in page

@@ -43,17 +43,17 @@ def test_what_goes_costs_less(world: World, operator: Client) -> None:
 
 
 def test_what_no_prompt_carries_says_so(world: World, operator: Client) -> None:
-    asked_of_memory(make_block(world, pinned=False), world)
+    asked_of_memory(make_block(world, is_pinned=False), world)
     assert "Not a byte of it changes" in words_of(operator.get(page_of(only(world))))
 
 
 def test_a_model_without_a_price_and_a_bare_agent_are_told_as_such(world: World, operator: Client) -> None:
-    asked_of_memory(make_block(world, pinned=True), world)
+    asked_of_memory(make_block(world, is_pinned=True), world)
     amend_agent(world.agent, actor=world.admin, model="somebody-elses")
     assert "Its model has no price here" in words_of(operator.get(page_of(only(world))))
     amend_agent(world.agent, actor=world.admin, model="claude-haiku-4-5")
     assert "tokens to the length from which its model caches" in words_of(operator.get(page_of(only(world))))
-    amend_agent(world.agent, actor=world.admin, learns=False)
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert "Agent support does not learn" in words_of(operator.get(page_of(only(world))))
 
 

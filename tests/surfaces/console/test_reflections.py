@@ -25,4 +25,4 @@ def test_the_page_shows_the_lines_and_leads_to_who_decides(world: World, operato
     assert f"What it would remember, with what waits already {OPEN}" in shown
     assert f"New memory lines of agent {world.agent}" in shown
     with acting(world.operator):
-        assert page_of(Proposal.objects.get(pk=day.proposals[0])) in page.content.decode()
+        assert page_of(Proposal.objects.get(pk=day.proposal_ids[0])) in page.content.decode()

@@ -115,7 +115,7 @@ def form_names(client: Client, page: str) -> set[str]:
 def test_whoever_may_not_report_is_offered_nothing(world: World, operator: Client) -> None:
     reply = make_reply(world)
     draft = make_waiting_draft(world, reply.conversation)
-    make_limit(world, Act.REPORT_MAKE)
+    make_limit(world, Act.REPORT_CREATE)
     for page in (page_of(reply.conversation), page_of(draft)):
         assert "?reply=" not in text_of(operator.get(page))
         assert "report" not in form_names(operator, page)

@@ -57,7 +57,7 @@ def shown_form(page: object) -> dict[str, list[str]]:
 
 def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, operator: Client) -> None:
     restyled(world)
-    save(operator, reverse("admin:restore_checkpoint_add"), name="Now", why="To be sure.", agent="")
+    save(operator, reverse("admin:restore_checkpoint_add"), name="Now", reason="To be sure.", agent="")
     assert "To be sure." in words_of(operator.get(list_of(Checkpoint)))
     before = only(world, Checkpoint, name="Before the sale")
     assert "See what restoring would change" in words_of(operator.get(page_of(before)))
@@ -143,7 +143,7 @@ def test_rows_that_are_not_ticked_stay_and_every_change_says_why(world: World, o
         record = ChangeRecord.objects.select_related("text").filter(subject_type="personas.persona").latest("pk")
     assert record.text.reason.startswith("Restores version 1 of ")
     assert record.text.reason.endswith(" The sale is over.")
-    assert only(world, Checkpoint).why.endswith("was restored. The sale is over.")
+    assert only(world, Checkpoint).reason.endswith("was restored. The sale is over.")
 
 
 def test_a_plan_of_which_nothing_is_ticked_does_nothing(world: World, operator: Client) -> None:

@@ -194,7 +194,7 @@ def test_revision_stands_beside_the_live_text_and_is_applied(world: World, opera
     page = text_of(operator.get(page_of(proposal)))
     assert "removed" in page
     assert "<ins>Ask first.</ins>" in page or "<ins>Ask</ins>" in page
-    assert decide(operator, proposal, "approve", seen_sha256=proposal.content_sha256).status_code == 303
+    assert decide(operator, proposal, "approve", reviewed_sha256=proposal.content_sha256).status_code == 303
     with acting(world.operator):
         live = Skill.objects.get(pk=skill.pk)
     assert (live.body, live.status) == ("Ask first.", Skill.Status.APPROVED)
@@ -204,7 +204,7 @@ def test_deprecation_is_applied(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
     assert "Nobody asks for it." in text_of(operator.get(page_of(proposal)))
-    assert decide(operator, proposal, "approve", seen_sha256=proposal.content_sha256).status_code == 303
+    assert decide(operator, proposal, "approve", reviewed_sha256=proposal.content_sha256).status_code == 303
     assert status_of(world, skill) == Skill.Status.DEPRECATED
 
 
@@ -253,7 +253,7 @@ def test_sections_are_offered_where_there_is_more_than_one_to_choose_from(world:
     revision = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "One.", "title": "Two"})
     for proposal in (one, revision):
         assert decision_of(proposal, "take") not in text_of(operator.get(page_of(proposal)))
-    forged = {"read_at": 1, "seen_sha256": one.content_sha256, "offered": "avoid", "take__avoid": "on"}
+    forged = {"read_at": 1, "reviewed_sha256": one.content_sha256, "offered": "avoid", "take__avoid": "on"}
     refused = operator.post(decision_of(one, "take"), forged)
     assert refused.status_code == 422
     assert "Take at least one of the sections that this proposal would change" in text_of(refused)

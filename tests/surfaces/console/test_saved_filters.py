@@ -59,16 +59,16 @@ def two(world: World) -> None:
 
 @pytest.mark.usefixtures("two")
 def test_a_filter_is_saved_and_its_link_gives_the_same_rows(world: World, operator: Client) -> None:
-    query = "tier__exact=high&tab=waiting&o=-3&q=e&p=1"
+    query = "risk__exact=high&tab=waiting&o=-3&q=e&p=1"
     saved = save(operator, query)
     # The order is kept by its column's name: another release may number the columns differently.
-    address = f"{INBOX}?o=-tier_shown&q=e&tab=waiting&tier__exact=high"
+    address = f"{INBOX}?o=-risk_shown&q=e&risk__exact=high&tab=waiting"
     assert (saved.status_code, saved["Location"]) == (303, address)
     assert "Saved. “High tier” stands above the inbox." in words_of(operator.get(INBOX))
     [row] = filters_of(world)
     assert (row.name, row.query, row.is_shared) == (
         "High tier",
-        "o=-tier_shown&q=e&tab=waiting&tier__exact=high",
+        "o=-risk_shown&q=e&risk__exact=high&tab=waiting",
         False,
     )
     link = f'<a href="{address}"'
@@ -85,7 +85,7 @@ def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> Non
     make_skill(world)
     of_agent = f"agent__id__exact={world.agent.pk}"
     narrowed = ["tab=all", "kind=other", f"kind={Proposal.Kind.SKILL_NEW}", "claim=mine", "age=overdue", of_agent]
-    narrowed += ["taint__exact=agent", "q=refund", "o=2.-4", "tier__exact=high&tier__exact=low"]
+    narrowed += ["taint__exact=agent", "q=refund", "o=2.-4", "risk__exact=high&risk__exact=low"]
     for number, query in enumerate(narrowed):
         assert save(operator, query, name=f"Filter {number}").status_code == 303, query
     assert len(filters_of(world)) == 10
@@ -97,15 +97,15 @@ def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> Non
         ("", "The inbox is not narrowed to anything."),
         ("p=3", "The inbox is not narrowed to anything."),
         ("rationale__contains=x", "The inbox has no filter “rationale__contains”."),
-        ("tier__exact=high&next=//evil.example", "The inbox has no filter “next”."),
+        ("risk__exact=high&next=//evil.example", "The inbox has no filter “next”."),
         ("tenant__id__exact=1", "The inbox has no filter “tenant__id__exact”."),
         ("_popup=1", "The inbox has no filter “_popup”."),
-        ("tier__exact=huge", "The inbox cannot be narrowed like that."),
+        ("risk__exact=huge", "The inbox cannot be narrowed like that."),
         ("kind=nonsense", "The inbox cannot be narrowed like that."),
         ("agent__id__exact=x", "The inbox cannot be narrowed like that."),
         ("tab=nowhere", "The inbox cannot be narrowed like that."),
         ("o=99", "The inbox cannot be narrowed like that."),
-        ("o=tier_shown.-nothing", "The inbox cannot be narrowed like that."),
+        ("o=risk_shown.-nothing", "The inbox cannot be narrowed like that."),
         ("o=first", "The inbox cannot be narrowed like that."),
         ("q=a%00b", "The inbox cannot be narrowed like that."),
         (f"q={'x' * 1000}", "takes more than 1,000 characters"),

@@ -59,7 +59,7 @@ def test_the_page_says_behind_which_slot_each_cache_mark_stood(standin: StandIn)
         world = wordy()
     turn = say(world, "Hello", standin)
     [session], [call] = sessions(world, turn.conversation_id), calls(world, turn)
-    marks = marks_of(call.ledger["marks"])
+    marks = marks_of(call.cache_ledger["marks"])
     assert marks
     sent = standin.requests()[-1]
     blocks = [*sent["tools"], *sent["system"], *(block for each in sent["messages"] for block in each["content"])]
@@ -81,7 +81,9 @@ def test_the_page_says_behind_which_slot_each_cache_mark_stood(standin: StandIn)
 def test_a_call_whose_marks_were_not_noted_says_so(standin: StandIn, world: World) -> None:
     turn = say(world, "Hello", standin)
     [call] = calls(world, turn)
-    older = ModelCall(turn_id=turn.pk, ledger={name: told for name, told in call.ledger.items() if name != "marks"})
+    older = ModelCall(
+        turn_id=turn.pk, cache_ledger={name: told for name, told in call.cache_ledger.items() if name != "marks"}
+    )
     assert [each.is_noted for each in marked([call, older])] == [True, False]
     assert marks_by_slot([older], [Slot.PERSONA]) == {1: SlotMark(NOT_NOTED)}
     assert marks_by_slot([], [Slot.PERSONA]) == {1: SlotMark("")}

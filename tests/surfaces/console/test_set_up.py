@@ -70,14 +70,14 @@ def test_an_admin_says_what_sessions_of_an_agent_carry(world: World, admin: Clie
 def test_a_memory_block_is_added_pinned_and_corrected(world: World, operator: Client) -> None:
     # R159, Z-1, Z-22
     add = reverse("admin:memory_memoryblock_add")
-    save(operator, add, agent=world.agent.pk, label="BusinessFacts", body="EU only.", pinned="on")
+    save(operator, add, agent=world.agent.pk, label="BusinessFacts", body="EU only.", is_pinned="on")
     with acting(world.operator):
         block = MemoryBlock.objects.get()
-    assert (block.label, block.pinned, block.read_only) == ("BusinessFacts", True, False)
+    assert (block.label, block.is_pinned, block.is_read_only) == ("BusinessFacts", True, False)
     assert "Pinned: the prompt carries it from the next session on." in words_of(operator.get(page_of(block)))
     amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Worldwide.")
     assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(block)))
-    save(operator, page_of(block), body="Worldwide.", read_only="on")
+    save(operator, page_of(block), body="Worldwide.", is_read_only="on")
     page = words_of(operator.get(page_of(block)))
     assert "Read-only: the agent cannot change it." in page
     assert "The agent wrote what stands here by itself" in page

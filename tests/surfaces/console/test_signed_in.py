@@ -79,15 +79,15 @@ def test_what_a_browser_says_of_itself_is_cut_and_escaped(world: World) -> None:
 def test_use_is_noted_every_few_minutes_and_what_ran_out_goes(world: World) -> None:
     desk, over = browser(world, "Desk"), browser(world, "Over")
     BrowserSession.objects.filter(device="Over").update(expire_date=timezone.now() - timedelta(seconds=1))
-    first = BrowserSession.objects.get(device="Desk").seen_at
+    first = BrowserSession.objects.get(device="Desk").last_seen_at
     assert names(desk) == []
     desk.get(HOME)
-    assert BrowserSession.objects.get(device="Desk").seen_at == first
+    assert BrowserSession.objects.get(device="Desk").last_seen_at == first
     session = desk.session
-    session["seen_at"] = (timezone.now() - timedelta(minutes=6)).isoformat()
+    session["last_seen_at"] = (timezone.now() - timedelta(minutes=6)).isoformat()
     session.save()
     desk.get(HOME)
-    again = BrowserSession.objects.get(device="Desk").seen_at
+    again = BrowserSession.objects.get(device="Desk").last_seen_at
     assert first is not None
     assert again is not None
     assert again > first
@@ -101,7 +101,7 @@ def test_a_session_before_anybody_signs_in_is_nobodys(world: World) -> None:
     session["thought"] = 1
     session.save()
     [row] = BrowserSession.objects.all()
-    assert (row.user_id, row.seen_at) == (None, None)
+    assert (row.user_id, row.last_seen_at) == (None, None)
     assert SESSION_KEY not in session
 
 

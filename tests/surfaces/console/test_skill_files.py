@@ -62,7 +62,7 @@ def test_what_came_is_looked_at_and_only_what_is_ticked_is_drafted(world: World,
     [skill] = skills(world)
     assert (skill.name, skill.taint, [file.name for file in skill.files]) == (
         "send-an-invoice",
-        "imported",
+        "import",
         ["addresses.csv"],
     )
     again = operator.post(path(), {"mark": mark, "skill": ["send-an-invoice", "two"]})
@@ -183,7 +183,7 @@ def test_platform_staff_on_a_visit_neither_export_nor_import(world: World) -> No
     visit = make_visit(world, staff)
     client = signed_in(staff)
     session = client.session
-    session["visit"] = [world.tenant.pk, visit.pk]
+    session["staff_access"] = [world.tenant.pk, visit.pk]
     session.save()
     assert client.get(reverse("admin:export_skill", args=[skill.pk])).status_code == 403
     assert client.get(reverse("admin:export_skills")).status_code == 403

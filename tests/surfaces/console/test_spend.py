@@ -13,7 +13,7 @@ from tests.surfaces.console.browsing import list_of, page_of, text_of
 def spend(world: World, cost: int, agent_id: int = 0, unpriced: int = 0) -> Spend:
     of = {"tenant_id": world.tenant.pk, "agent_id": agent_id or world.agent.pk, "day": "2026-11-02"}
     with acting(world.system):
-        return Spend.objects.create(**of, calls=3, unpriced=unpriced, cost_micro_usd=cost, input_tokens=75)
+        return Spend.objects.create(**of, calls=3, unpriced_calls=unpriced, cost_micro_usd=cost, input_tokens=75)
 
 
 def test_a_day_is_shown_by_agent_and_beside_its_budgets(world: World, operator: Client) -> None:

@@ -105,7 +105,7 @@ def test_the_page_is_found_from_home_and_from_every_page(operator: Client) -> No
 
 
 def form(**typed: object) -> dict[str, str]:
-    kinds = ("escalations", "calls", "drafts", "reviews", "turns", "deliveries")
+    kinds = ("escalations", "tool_approvals", "drafts", "reviews", "stuck_turns", "deliveries")
     plain = {
         **dict.fromkeys(kinds, "never"),
         "digest_hour": 8,

@@ -67,8 +67,8 @@ def test_entering_and_leaving_stand_in_the_tenants_books_with_who_and_why(world:
     with acting(world.admin):
         visit = StaffAccess.objects.visible_to(world.admin).get()
     assert f"You are in the books of <strong>{world.tenant.name}</strong> as platform staff until" in page
-    assert f"{visit.until:%H:%M}" in page
-    assert timedelta(minutes=59) < visit.until - timezone.now() <= timedelta(minutes=60)
+    assert f"{visit.expires_at:%H:%M}" in page
+    assert timedelta(minutes=59) < visit.expires_at - timezone.now() <= timedelta(minutes=60)
     assert staff.post("/admin/tenant/leave/")["Location"] == SWITCHER
     assert staff.get("/admin/")["Location"] == SWITCHER
     label = f"staff:{visit.user_id}"

@@ -109,7 +109,7 @@ def test_a_draft_says_who_sent_it_and_what_the_agent_had_written(
     words = told(operator, turn)
     assert "Send mode It waits for a person" in words
     assert "nobody: the draft is open" in words
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="Within 14 days, unopened.")
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="Within 14 days, unopened.")
     words = told(operator, turn)
     assert f"Sent by {world.operator_user.username}" in words
     assert "in other words" in words

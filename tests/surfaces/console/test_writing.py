@@ -191,13 +191,13 @@ def test_operator_cannot_issue_a_token_by_hand(world: World, operator: Client) -
 
 
 def test_agent_is_added_and_amended_by_an_admin(world: World, admin: Client) -> None:
-    save(admin, reverse("admin:tenants_agent_add"), key="sales", title="Sales", learns="on")
+    save(admin, reverse("admin:tenants_agent_add"), key="sales", title="Sales", has_learning="on")
     with acting(world.admin):
         agent = Agent.objects.get(key="sales")
     assert save(admin, page_of(agent), title="Sales desk", max_steps="5").status_code == 302
     with acting(world.admin):
         agent.refresh_from_db()
-    assert (agent.title, agent.max_steps, agent.learns) == ("Sales desk", 5, True)
+    assert (agent.title, agent.max_steps, agent.has_learning) == ("Sales desk", 5, True)
 
 
 def test_token_is_shown_once_and_can_be_revoked(world: World, admin: Client) -> None:

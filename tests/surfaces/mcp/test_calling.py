@@ -101,11 +101,11 @@ def test_a_forged_status_makes_no_skill_live(door: Door, world: World) -> None:
         assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
 
 
-def test_a_change_of_an_approved_skill_waits_for_a_person(door: Door, world: World) -> None:
+def test_a_change_of_an_approved_skill_is_pending_review(door: Door, world: World) -> None:
     # R019, Z-3
     skill = make_skill(world, "approved")
     said = door.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
-    assert said.data["waits_for_a_person"] is True
+    assert said.data["is_pending_review"] is True
     with acting(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get(pk=said.data["proposal_id"])
         assert Skill.objects.get(pk=skill.pk).body == skill.body
@@ -151,7 +151,7 @@ def test_a_stop_holds_over_mcp(door: Door, world: World) -> None:
     memory = make_memory(world)
     throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     said = door.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
-    assert said.code == "frozen"
+    assert said.code == "stopped_by_kill_switch"
     assert "Do not try again" in said.text
 
 

@@ -108,7 +108,7 @@ def test_what_is_governed_there_is_governed_here(theirs: Door, world: World) -> 
     forged = theirs.call(world.token, "update_skill", {"id": drafted["_id"], "record": {"status": "approved"}})
     assert forged.code == "nothing_permitted"
     waits = theirs.call(world.token, "update_skill", {"id": approved.pk, "record": {"body": "New."}}).data
-    assert waits["waitsForAPerson"] is True
+    assert waits["isPendingReview"] is True
 
 
 def test_a_conversation_is_resolved_by_its_thread(theirs: Door, world: World) -> None:

@@ -63,7 +63,7 @@ def test_with_another_database_than_this_release_needs_it_is_not_ready(
 @pytest.mark.django_db
 def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(client: Client) -> None:
     assert client.get("/readyz").json()["parts"]["beat"] == f"{len(table())} of {len(table())} alarms are overdue"
-    assert f'preceptor_alarms{{state="never"}} {len(table())}' in list(lines_of(figures()))
+    assert f'preceptor_periodic_tasks{{state="never"}} {len(table())}' in list(lines_of(figures()))
     set_alarms()
     rang("apps.notifications.tasks.sweep")
     rang("apps.notifications.tasks.send_notice")
@@ -75,13 +75,13 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["parts"]["beat"]) == (200, f"1 of {len(table())} alarms are overdue")
     told = list(lines_of(figures()))
-    assert 'preceptor_alarms{state="late"} 1' in told
-    assert f'preceptor_alarms{{state="well"}} {len(table()) - 1}' in told
+    assert 'preceptor_periodic_tasks{state="late"} 1' in told
+    assert f'preceptor_periodic_tasks{{state="on_time"}} {len(table()) - 1}' in told
     assert any(
-        re.fullmatch(r'preceptor_alarm_overdue_seconds\{task="apps.review.tasks.sweep_bulk"\} 71[34]\d.*', each)
+        re.fullmatch(r'preceptor_periodic_task_overdue_seconds\{task="apps.review.tasks.sweep_bulk"\} 71[34]\d.*', each)
         for each in told
     )
-    assert 'preceptor_alarm_overdue_seconds{task="apps.notifications.tasks.sweep"} 0' in told
+    assert 'preceptor_periodic_task_overdue_seconds{task="apps.notifications.tasks.sweep"} 0' in told
 
 
 def told_at(url: str, headers: dict[str, str]) -> bytes:

@@ -71,7 +71,7 @@ class Command(BaseCommand):
             progress.interrupt(f"{found.where} is malformed. {found.reason}")
             return MALFORMED
         try:
-            draft_skill(agent_id, actor=actor, values=asdict(found), taint=Taint.IMPORTED)
+            draft_skill(agent_id, actor=actor, values=asdict(found), taint=Taint.IMPORT)
         except Conflicting:
             return HERE
         except Invalid as refusal:

@@ -14,7 +14,7 @@ from apps.skills.importing import Item, Outcome, foreseen, skills_at, take_skill
 SAID = {
     Outcome.NEW: "would be drafted",
     Outcome.DRAFTED: "drafted",
-    Outcome.HERE: "here already",
+    Outcome.EXISTS: "here already",
     Outcome.REFUSED: "refused",
 }
 

@@ -48,7 +48,7 @@ class Command(BaseCommand):
         mined.look_at(waiting)
         for verdict, count in mined.verdicts.most_common():
             self.stdout.write(f"{count:>5}  {Extraction.Verdict(verdict).label}")
-        if mined.stand_in:
+        if mined.is_stand_in:
             self.stdout.write(
                 "A stand-in model answered: these figures show that the plumbing works, not how well it learns."
             )
@@ -66,7 +66,7 @@ class Mined:
         self._actor = actor
         self._progress = progress
         self.verdicts: Counter[str] = Counter()
-        self.stand_in = False
+        self.is_stand_in = False
         self.left: list[int] = []
         self.failure = ""
 
@@ -92,7 +92,7 @@ class Mined:
         found = extract(conversation_id, actor=self._actor, backend=learning_backend(), at_once=True)
         if found:
             self.verdicts[found.verdict] += 1
-            self.stand_in |= found.stand_in
+            self.is_stand_in |= found.is_stand_in
 
 
 def _without_verdict(agent_id: int, actor: Actor) -> list[int]:

@@ -15,7 +15,7 @@ from apps.tenants.moments import moment_said, zone_of
 class Command(BaseCommand):
     """It copies nothing: the change records know what stood at the moment."""
 
-    acts = (Act.CHECKPOINT_MAKE,)
+    acts = (Act.CHECKPOINT_CREATE,)
     help = "Make a checkpoint of a tenant, or with --agent of one agent."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,7 +34,9 @@ class Command(BaseCommand):
         agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
         try:
             moment = moment_said(options["at"], zone_of(actor), timezone.now()) if options["at"] else None
-            made = make_checkpoint(options["name"], actor=actor, agent_id=agent_id, moment=moment, why=options["why"])
+            made = make_checkpoint(
+                options["name"], actor=actor, agent_id=agent_id, moment=moment, reason=options["why"]
+            )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         self.stdout.write(f"Checkpoint {made.pk}: {made.name}, {made.moment.isoformat(timespec='seconds')}")

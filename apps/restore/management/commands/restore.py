@@ -52,7 +52,7 @@ class Command(BaseCommand):
         Act.SKILL_DETACH,
         Act.SKILL_DRAFT,
         Act.SKILL_REVISE,
-        Act.CHECKPOINT_MAKE,
+        Act.CHECKPOINT_CREATE,
     )
     help = (
         "Show what restoring would change, and with --apply do it. Sessions already open keep what they started with."
@@ -92,10 +92,10 @@ class Command(BaseCommand):
     def _print(self, shown: Plan) -> None:
         self.stdout.write(f"{shown.target.said}: {len(shown.steps)} acts, {len(shown.notes)} things stay as they are.")
         for step in shown.steps:
-            self.stdout.write(f"  {step.act.value:<20} {step.label}: {step.says}")
+            self.stdout.write(f"  {step.act.value:<20} {step.label}: {step.description}")
         for note in shown.notes:
-            self.stdout.write(f"  stays                {note.label}: {note.says}")
-        for right in shown.lacking:
+            self.stdout.write(f"  stays                {note.label}: {note.description}")
+        for right in shown.missing_permissions:
             self.stdout.write(f"  you lack the right   {right}")
 
 

@@ -16,7 +16,7 @@ from apps.tenants.identity import system_actor
 class Command(BaseCommand):
     """One line for each contradiction that is open."""
 
-    acts = (Act.CONTRADICTION_FIND, Act.CONTRADICTION_RETURN, Act.CONTRADICTION_CLEAR)
+    acts = (Act.CONTRADICTION_FIND, Act.CONTRADICTION_RECUR, Act.CONTRADICTION_CLEAR)
     help = (
         "Compare persona, rules, memory, blocks and approved skills of one agent, without a model, and keep what cannot both"
         " be right for people to look at. Every night does the same."
@@ -34,11 +34,15 @@ class Command(BaseCommand):
         found = look(agent.pk, actor=actor, now=timezone.now(), at_once=True)
         if found is None:
             raise CommandError("A worker looks at this agent just now. Run the command again in ten minutes.")
-        end = "" if found.extent.is_whole else " A limit ended the look."
-        self.stderr.write(f"{found.extent.texts} texts, {found.extent.pairs} pairs of statements compared.{end}")
+        end = "" if found.extent.is_complete else " A limit ended the look."
+        self.stderr.write(
+            f"{found.extent.text_count} texts, {found.extent.pair_count} pairs of statements compared.{end}"
+        )
         with acting(actor):
             rows = list(Contradiction.objects.visible_to(actor).of_agent(agent.pk).open().order_by("id"))
         for row in rows:
-            other = f" / {row.second_location}: {row.second_text}" if row.second_location else f" ({row.words})"
+            other = (
+                f" / {row.second_location}: {row.second_text}" if row.second_location else f" ({row.conflicting_words})"
+            )
             self.stdout.write(f"{row.kind:<9} {row.first_location}: {row.first_text}{other}")
         self.stdout.write(f"Open: {len(rows)}. New: {found.new}, back: {found.back}, gone: {found.gone}.")

@@ -55,19 +55,19 @@ class Command(BaseCommand):
 
 def _report(found: Apart) -> Iterator[str]:
     if found.is_same:
-        owners = ", but not all of their words have the same owners" if found.handovers else ""
+        owners = ", but not all of their words have the same owners" if found.owner_changes else ""
         yield f"The two prompts are the same, byte for byte{owners}."
-    yield from found.unlike
+    yield from found.other_differences
     if found.reordered:
         before, after = (", ".join(names) for names in (found.reordered.before, found.reordered.after))
         yield f"@@ The order of the slots changed: {before}; then {after}"
         yield from _explained(found.reordered.causes, UNEXPLAINED)
     for each in found.hunks:
         yield f"@@ slot {each.hunk.slot.value} {each.hunk.slot.name.lower()}"
-        yield from _explained(each.causes, each.otherwise)
+        yield from _explained(each.causes, each.explanation)
         for sign, lines in (("-", each.hunk.removed), ("+", each.hunk.added)):
             yield from (f"{sign} {line.text}" for line in lines)
-    yield from _passed_on(found.handovers)
+    yield from _passed_on(found.owner_changes)
 
 
 def _explained(why: Iterable[Cause], otherwise: str) -> Iterator[str]:

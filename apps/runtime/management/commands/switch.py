@@ -16,7 +16,7 @@ from apps.kill_switches.models import KillSwitch
 class Command(BaseCommand):
     """Without --reason and --lift it lists what is on."""
 
-    acts = (Act.SWITCH_THROW, Act.SWITCH_LIFT)
+    acts = (Act.KILL_SWITCH_ACTIVATE, Act.KILL_SWITCH_DEACTIVATE)
     help = (
         "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. With --lift"
         " it goes on; without a kind, what is on is listed."

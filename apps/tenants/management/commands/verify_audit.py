@@ -89,7 +89,7 @@ class Command(BaseCommand):
             verified = verify_books(tenant_id, anchors)
         speed = verified.entry_count / (perf_counter() - started)
         for finding in verified.findings:
-            self.stderr.write(f"{key}: {finding.row} was {finding.found.value}. {finding.sentence}")
+            self.stderr.write(f"{key}: {finding.row} was {finding.kind.value}. {finding.detail}")
         self.stderr.write(
             f"{key}: {verified.entry_count} entries up to link {verified.position}, {len(verified.findings)} findings"
             f" ({speed:,.0f} rows a second)."
