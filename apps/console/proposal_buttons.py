@@ -14,7 +14,7 @@ BUTTONS = (
         Act.PROPOSAL_APPROVE,
         calls.say_yes,
         done=calls.outcome,
-        consequence="What is proposed takes effect, signed by you, once everybody has agreed whom its tier asks for.",
+        consequence="What is proposed takes effect, signed by you, once everybody has agreed whom its risk asks for.",
         form=Yes,
         initial=calls.what_is_seen,
         when=calls.is_ready,
@@ -43,7 +43,7 @@ BUTTONS = (
         Act.PROPOSAL_APPROVE,
         calls.say_yes,
         done=calls.outcome,
-        consequence="Your words become live in place of the proposed ones; both are kept. At the high tier an edit needs other"
+        consequence="Your words become live in place of the proposed ones; both are kept. At high risk an edit needs other"
         " reviewers than whoever made it.",
         form=EditedYes,
         initial=calls.words_to_edit,
@@ -57,7 +57,7 @@ BUTTONS = (
         calls.take_sections,
         done=calls.outcome,
         consequence="Only the sections you tick become live, in the proposed words; the others stay as they are. That is an edit"
-        " like any other: at the high tier others have to approve it.",
+        " like any other: at high risk others have to approve it.",
         form=SomeSections,
         initial=calls.sections_to_take,
         when=calls.is_divisible,

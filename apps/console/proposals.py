@@ -66,7 +66,7 @@ class ProposalAdmin(GovernedAdmin):
         said = consequence_of(proposal), words.excerpt(proposal)
         return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
 
-    @admin.display(description="Tier", ordering="risk")
+    @admin.display(description="Risk", ordering="risk")
     def risk_shown(self, proposal: Proposal) -> SafeString:
         agreed = f"{proposal.approval_count} approved" if proposal.approval_count else ""
         badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-below-it">{}</span></div>'

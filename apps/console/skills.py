@@ -62,7 +62,7 @@ def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
 def _approved(skill: Skill) -> str:
     if skill.status == Skill.Status.APPROVED:
         return "Approved. The next session of this agent lists the skill."
-    return "Noted. Its tier asks for another reviewer; the skill reaches nobody until one has agreed."
+    return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
 
 
 def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:

@@ -170,7 +170,7 @@ def request_revision(proposal: Proposal, *, actor: Actor, words: str, read_at: i
     """Ask the agent to say it otherwise. It reads the words with its proposal, and its answer clears them."""
     with governed(Act.PROPOSAL_REQUEST_REVISION, proposal, actor=actor, read_at=read_at, reason=words) as row:
         refuse_undecidable(row)
-        refuse_blank(words, "Say what the agent should change.")
+        refuse_blank(words, "Say what the agent should change.", "revision_request")
         row.revision_request = words
     return proposal
 

@@ -139,7 +139,7 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
     if actor.user_id in authors_of(proposal) and not panel.may_self_approve:
         wrote = "edited" if actor.user_id == proposal.edited_by_id else "proposed"
         raise NeedsAnotherReviewer(
-            f"{actor.label} {wrote} this, and at the tier {proposal.risk} nobody approves their own words."
+            f"{actor.label} {wrote} this, and at {proposal.risk} risk nobody approves their own words."
             f" Ask {panel.reviewers} other reviewers."
         )
     if any(one.user_id == actor.user_id for one in reviewers_of(proposal)):
@@ -153,9 +153,9 @@ def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
     able = terms.people - authors_of(proposal)
     if len(able) < panel.reviewers:
         raise NeedsAnotherReviewer(
-            f"The tier of this is {proposal.risk}: it needs {panel.reviewers} reviewers who neither proposed nor edited the"
-            f" words, and the tenant has {len(able)} of them. Invite somebody, or let an admin set “reviewers at the high"
-            " tier” to one in the settings."
+            f"The risk of this is {proposal.risk}: it needs {panel.reviewers} reviewers who neither proposed nor edited the"
+            f" words, and the tenant has {len(able)} of them. Invite somebody, or let an admin set “reviewers for high"
+            " risk” to one in the settings."
         )
 
 
@@ -237,7 +237,7 @@ def why(proposal: Proposal) -> str:
     return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"
 
 
-def refuse_blank(words: str, sentence: str) -> None:
-    """A decision that others will read says why."""
+def refuse_blank(words: str, sentence: str, field: str = "reason") -> None:
+    """A decision that others will read says why; `Invalid` names the field that is blank."""
     if not words.strip():
-        raise Invalid(sentence, {"reason": ["This may not be blank."]})
+        raise Invalid(sentence, {field: ["This may not be blank."]})

@@ -66,7 +66,7 @@ class Panel:
 
 
 def tier_of(touches: Iterable[Touch]) -> Tier:
-    """The highest tier of anything that is touched."""
+    """The highest risk of anything that is touched."""
     return highest(*(TIER_OF[touch] for touch in touches))
 
 
@@ -76,7 +76,7 @@ def highest(*tiers: Tier) -> Tier:
 
 
 def panel_for(tier: Tier, high_risk_reviewers: int) -> Panel:
-    """At the high tier nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
+    """At high risk nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
     if tier is Tier.HIGH and high_risk_reviewers > 1:
         return Panel(high_risk_reviewers, may_self_approve=False)
     return Panel(1, may_self_approve=True)

@@ -45,7 +45,7 @@ def refuse_apart(proposal: Proposal, verb: Verb, target: Target | None, actor: A
 def refuse_above_low(tier: Tier) -> None:
     """What can break more is decided on its own page."""
     if tier is not Tier.LOW:
-        raise Conflicting(f"Its tier is {tier}; together one decides on what is low alone.")
+        raise Conflicting(f"Its risk is {tier}; only changes of low risk are decided together.")
 
 
 def _refuse_others_words(proposal: Proposal) -> None:

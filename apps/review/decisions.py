@@ -54,13 +54,11 @@ class Decided:
         who = "one more reviewer" if missing == 1 else f"{missing} more reviewers"
         edited = " Your edit is kept with it." if self.proposal.is_edited else ""
         tier = self.proposal.risk
-        return (
-            f"Noted; nothing is live yet. At the tier {tier} it takes {who} who neither proposed nor edited it.{edited}"
-        )
+        return f"Noted; nothing is live yet. At {tier} risk it takes {who} who neither proposed nor edited it.{edited}"
 
 
 def approve(proposal: Proposal, yes: Yes, *, actor: Actor) -> Decided:
-    """Say yes to exactly what was read. The change is made once everybody has agreed whom its tier asks for."""
+    """Say yes to exactly what was read. The change is made once everybody has agreed whom its risk asks for."""
     authorize(actor, Act.PROPOSAL_APPROVE, proposal.tenant_id, agent_id=proposal.agent_id)
     terms = review_terms(actor)
     with acting(actor):

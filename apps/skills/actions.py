@@ -105,7 +105,7 @@ def approve_skill(
     reason: str = "",
     confirm_findings: bool = False,
 ) -> Skill:
-    """Agree that a reviewed draft reaches customers; it does when everybody has agreed whom its tier asks for.
+    """Agree that a reviewed draft reaches customers; it does when everybody has agreed whom its risk asks for.
 
     Sessions already open keep the index they started with.
     """

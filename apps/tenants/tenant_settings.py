@@ -60,7 +60,7 @@ class TenantSettings(Governed):
         help_text="What the prompt begins with. Contract first costs less where several agents have one contract.",
     )
     high_risk_reviewers = models.PositiveSmallIntegerField(
-        "reviewers at the high tier",
+        "reviewers for high risk",
         default=2,
         choices=[(1, "One, who may have written the words"), (2, "Two, who neither proposed nor edited the words")],
         help_text="Who has to agree to what touches hard don'ts, the contract, autonomous sending or tools that pay.",

@@ -167,7 +167,7 @@ def test_nobody_decides_in_another_persons_name_nor_adds_to_their_word(world: Wo
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [(PAYING, "Its tier is high"), (HOSTILE, "The scanner points at something in its words")]
+    ("body", "said"), [(PAYING, "Its risk is high"), (HOSTILE, "The scanner points at something in its words")]
 )
 def test_a_draft_that_reaches_further_or_looks_odd_is_approved_by_itself(world: World, body: str, said: str) -> None:
     draft = waiting_draft(world, body=body)
@@ -193,8 +193,8 @@ def test_words_that_came_from_elsewhere_are_approved_by_themselves_and_may_be_re
 
 def test_what_is_above_low_is_neither_approved_nor_rejected_together(world: World) -> None:
     patch = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    assert "together one decides on what is low alone" in why_apart(world, patch)
-    assert "together one decides on what is low alone" in carry_out(world, begin(world, [patch], Verb.REJECT))[0]
+    assert "only changes of low risk are decided together" in why_apart(world, patch)
+    assert "only changes of low risk are decided together" in carry_out(world, begin(world, [patch], Verb.REJECT))[0]
 
 
 def test_what_moved_since_is_rebased_by_itself(world: World) -> None:

@@ -1,4 +1,4 @@
-"""A person's decision on a proposal: bound to bytes, to the tier, and to what is live."""
+"""A person's decision on a proposal: bound to bytes, to the risk, and to what is live."""
 
 from dataclasses import replace
 

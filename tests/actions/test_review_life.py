@@ -189,8 +189,9 @@ def test_a_claim_is_advice_and_lapses(world: World) -> None:
 def test_a_request_for_other_words_is_cleared_by_the_answer(world: World) -> None:
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
-    with pytest.raises(Invalid, match="what the agent should change"):
+    with pytest.raises(Invalid, match="what the agent should change") as refusal:
         request_revision(proposal, actor=world.operator, words=" ")
+    assert refusal.value.fields.keys() == {"revision_request"}
     request_revision(proposal, actor=world.operator, words="Say which hello.")
     answer = propose_patch(persona, actor=world.bot, text="Say good morning first.")
     assert (answer.pk, answer.revision_request) == (proposal.pk, "")

@@ -1,4 +1,4 @@
-"""Two reviewers in a real browser: neither alone makes a change of the high tier live."""
+"""Two reviewers in a real browser: neither alone makes a change of high risk live."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -75,7 +75,7 @@ def skill_in(world: World, state: str) -> Skill:
 
 
 def approved(proposal: Proposal, world: World) -> Proposal:
-    """With all the approvals that its tier asks for, and not yet applied."""
+    """With all the approvals that its risk asks for, and not yet applied."""
     return approve_proposal(proposal, actor=world.operator, verdict=Verdict(proposal.content_sha256, Tier.LOW))
 
 

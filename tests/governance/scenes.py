@@ -235,7 +235,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PROPOSAL_APPROVE: _revision,
     Act.PROPOSAL_APPLY: _agreed,
     Act.PROPOSAL_UNDO: _applied,
-    # Of the low tier: nothing else is decided together with others.
+    # Of low risk: nothing else is decided together with others.
     Act.PROPOSAL_REJECT: _revision,
     Act.PROPOSAL_REOPEN: _rejected,
     Act.PROPOSAL_SNOOZE: _proposal,

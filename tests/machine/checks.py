@@ -168,7 +168,7 @@ def running_sessions(seen: Look) -> Iterator[str]:
 
 
 def proposals(seen: Look) -> Iterator[str]:
-    """(f) One open proposal per target and kind, of agents and of people; what was applied had the people its tier asks for."""
+    """(f) One open proposal per target and kind, of agents and of people; what was applied had the people its risk asks for."""
     for tenant_id, kind, target_id, what, number in seen.observer.open_twice():
         yield f"{number} open proposals of tenant {tenant_id} for {what} of {kind} {target_id}"
     for proposal_id, now in seen.after.proposals.items():
@@ -184,7 +184,7 @@ def _unapproved(proposal_id: int, now: Waiting, seen: Look) -> Iterator[str]:
     if strangers := said_yes - seen.observer.people(now.tenant_id):
         yield f"proposal {proposal_id} was approved by {sorted(strangers)}, who are no people of its tenant"
     if len(counted) < needed:
-        yield f"proposal {proposal_id} of the tier {now.risk} was applied with {len(counted)} of {needed} reviewers"
+        yield f"proposal {proposal_id} of {now.risk} risk was applied with {len(counted)} of {needed} reviewers"
     if seen.step.actor is None or seen.step.actor.role not in PEOPLE:
         yield f"proposal {proposal_id} was applied by {seen.step.name}"
 

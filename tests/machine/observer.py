@@ -164,7 +164,7 @@ class Observer:
         return {int(user) for (user,) in rows}
 
     def reviewers_needed(self, tenant_id: int) -> int:
-        """How many the tenant asks for at the high tier."""
+        """How many the tenant asks for at high risk."""
         rows = self.ask("SELECT high_risk_reviewers FROM tenants_tenantsettings WHERE tenant_id = %s", tenant_id)
         return int(rows[0][0])
 

@@ -1383,7 +1383,7 @@ class Migration(TableMigration):
                         ],
                         default=2,
                         help_text="Who has to agree to what touches hard don'ts, the contract, autonomous sending or tools that pay.",
-                        verbose_name="reviewers at the high tier",
+                        verbose_name="reviewers for high risk",
                     ),
                 ),
                 (

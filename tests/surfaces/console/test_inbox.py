@@ -148,7 +148,7 @@ def test_undo_puts_back_what_was_live(world: World, operator: Client, revision: 
 def test_page_says_what_the_tier_asks_and_who_agreed(world: World, operator: Client, high: Proposal) -> None:
     say_yes(high, world.admin)
     page = words_of(operator.get(page_of(high)))
-    assert "high tier" in page
+    assert "high risk" in page
     assert "what the agent must never do" in page
     assert "It takes two reviewers who neither proposed nor edited the words." in page
     assert f"{world.admin_user.username} approved these words on" in page

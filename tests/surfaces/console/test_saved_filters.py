@@ -52,7 +52,7 @@ def rows_of(response: Any) -> list[str]:
 
 @pytest.fixture
 def two(world: World) -> None:
-    """One proposal of the high tier, and one draft."""
+    """One proposal of high risk, and one draft."""
     propose_sections(make_persona(world), actor=world.bot, values={"avoid": "Never name a carrier."})
     make_skill(world)
 

@@ -41,7 +41,7 @@ def test_an_operator_reads_the_settings_and_changes_none(world: World, operator:
     assert "On request: whoever asks is told" in words_of(page)
     assert "Only an admin changes these." in words_of(page)
     # By what terms the reader's own approvals count
-    assert "Reviewers at the high tier Two, who neither proposed nor edited the words" in words_of(page)
+    assert "Reviewers for high risk Two, who neither proposed nor edited the words" in words_of(page)
     assert "A proposal expires after 30 days" in words_of(page)
     assert operator.post(page.request["PATH_INFO"], {"timezone": "Europe/Madrid"}).status_code == 403
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_decided_together_is_left_out_and_says_why(world: World, 
     paying = waiting_draft(world, body="## Procedure\n1. Call refund_order with the order number.\n")
     page = looked_at(operator, "approve", plain, paying)
     assert offered(page) == [f"{plain.pk}-{plain.version}"]
-    assert "Its tier is high; together one decides on what is low alone." in page
+    assert "Its risk is high; only changes of low risk are decided together." in page
 
 
 @pytest.mark.parametrize("verb", ["approve", "reject"])
