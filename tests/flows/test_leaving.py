@@ -22,7 +22,7 @@ def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(ho
     connection.request("GET", "/api/v1/review/stream/", headers={"Authorization": f"Bearer {world.token}"})
     answer = connection.getresponse()
     said = b"".join(answer.readline() for _ in range(5))
-    assert b"event: waiting" in said
+    assert b"event: counts" in said
     begun = time.monotonic()
     house.end("web")
     assert time.monotonic() - begun < SOON_SECONDS
