@@ -76,13 +76,13 @@ class TableMigration(Migration):
         if collect_sql or len(creations) < len(self.operations):
             return super().apply(project_state, schema_editor, collect_sql)
         # A state without its rendered models takes a model in without rendering anything.
-        rendered = project_state.__dict__.pop("apps", None)
+        rendered = project_state.apps
+        del project_state.__dict__["apps"]
         before = project_state.clone()
         for creation in creations:
             creation.state_forwards(self.app_label, project_state)
-        if rendered is not None:
-            project_state.__dict__["apps"] = rendered
-            rendered.render_multiple([project_state.models[self.app_label, each.name_lower] for each in creations])
+        project_state.__dict__["apps"] = rendered
+        rendered.render_multiple([project_state.models[self.app_label, each.name_lower] for each in creations])
         for creation in creations:
             creation.database_forwards(self.app_label, schema_editor, before, project_state)
         return project_state
