@@ -12,7 +12,7 @@ from apps.desk.rules import Fact, Grounding, joined_question
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
-from apps.governance.errors import Invalid, NotVisible, Unseen
+from apps.governance.errors import Invalid, NotVisible, Unseen, refuse_blank
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.webhooks.rules import Event
@@ -105,7 +105,7 @@ def open_escalation(
     tool_step_id: int | None = None,
 ) -> Escalation:
     """Hand a question to a person. While one waits for the same reason in this conversation, this comes to that one."""
-    _refuse_blank(question)
+    refuse_blank(question, "Say what a person should answer.", "question")
     with acting(actor):
         known = Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).filter(reason=reason)
         row = known.first() or Escalation(
@@ -128,8 +128,7 @@ def open_escalation(
 
 def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read_at: int | None = None) -> Escalation:
     """Settle a question with what a person says; how it reaches the customer is decided beside, in the same commit."""
-    if not answer.strip():
-        raise Invalid("Write the answer.", {"answer": ["This may not be blank."]})
+    refuse_blank(answer, "Write the answer.", "answer")
     with governed(Act.ESCALATION_ANSWER, escalation, actor=actor, read_at=read_at) as row:
         row.settle()
         row.answer = answer
@@ -168,11 +167,6 @@ def _tell(escalation: Escalation, *, is_new: bool) -> None:
     """Once, however often something is added to the question."""
     if is_new:
         tell(Event.ESCALATION, escalation.conversation_id, escalation.pk, tenant_id=escalation.tenant_id)
-
-
-def _refuse_blank(question: str) -> None:
-    if not question.strip():
-        raise Invalid("Say what a person should answer.", {"question": ["This may not be blank."]})
 
 
 def _refuse_unknown_conversation(row: Escalation) -> None:

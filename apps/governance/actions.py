@@ -11,7 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.authority import authorize
 from apps.governance.door import governed
-from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted
+from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted, refuse_blank
 from apps.governance.evidence import joined, support
 from apps.governance.models import Approval, Governed, Proposal, Taint
 from apps.governance.policy import Act
@@ -22,7 +22,6 @@ from apps.governance.proposals import (
     authors_of,
     panel_of,
     refuse_approved,
-    refuse_blank,
     refuse_full_queue,
     refuse_own_hand,
     refuse_rejected,

@@ -130,6 +130,12 @@ class Invalid(GovernanceError):
         self.fields = {name: list(reasons) for name, reasons in fields.items()}
 
 
+def refuse_blank(text: str, message: str, field: str = "reason") -> None:
+    """Raise `Invalid` for a text that others will read where nothing is written in it; it names the field."""
+    if not text.strip():
+        raise Invalid(message, {field: ["This may not be blank."]})
+
+
 class UngovernedWrite(GovernanceError):
     """A write tried to pass beside the door."""
 

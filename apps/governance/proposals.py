@@ -14,7 +14,6 @@ from apps.governance.errors import (
     AlreadyRejected,
     Conflicting,
     IllegalTransition,
-    Invalid,
     NeedsAnotherReviewer,
     QueueFull,
     Unseen,
@@ -235,9 +234,3 @@ def why(proposal: Proposal) -> str:
     """The reason of a no as one reads it."""
     label = proposal.get_reason_code_display() if proposal.reason_code else ""
     return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"
-
-
-def refuse_blank(words: str, sentence: str, field: str = "reason") -> None:
-    """A decision that others will read says why; `Invalid` names the field that is blank."""
-    if not words.strip():
-        raise Invalid(sentence, {field: ["This may not be blank."]})

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.door import governed
-from apps.governance.errors import Invalid
+from apps.governance.errors import refuse_blank
 from apps.governance.policy import Act
 from apps.kill_switches.models import KillSwitch
 
@@ -13,8 +13,7 @@ def throw_switch(
     kind: KillSwitch.Kind, *, actor: Actor, reason: str, agent_id: int | None = None, channel: str = ""
 ) -> KillSwitch:
     """Stop something at once. Messages go on arriving and wait; nothing that was learned is undone."""
-    if not reason.strip():
-        raise Invalid("Say why; everybody reads it while the switch is on.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say why; everybody reads it while the switch is on.")
     switch = KillSwitch(
         tenant_id=actor.tenant_id,
         kind=kind,

@@ -11,7 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actions import quarantine_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import Invalid
+from apps.governance.errors import refuse_blank
 from apps.governance.evidence import CONVERSATION, CONVERSATIONS
 from apps.governance.history import records_naming
 from apps.governance.models import ChangeRecord, Governed, Proposal
@@ -87,8 +87,7 @@ def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]
 def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
     """Take away all that can be taken away, one act each, in one commit and for one reason; returns what was."""
     authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
-    if not reason.strip():
-        raise Invalid("Say why; whoever releases any of it has to know.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say why; whoever releases any of it has to know.")
     with acting(actor):
         taken = [found for found in descendants(conversation, actor=actor) if found.can_be_quarantined]
         # Proposals first: lines that are taken out need the place of the one that is open.

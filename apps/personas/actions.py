@@ -6,7 +6,7 @@ from typing import Any
 from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import governed, refuse_foreign, take_values
-from apps.governance.errors import Invalid, NotPermitted
+from apps.governance.errors import Invalid, NotPermitted, refuse_blank
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
@@ -69,8 +69,7 @@ def propose_patch(
     taint: Taint | None = None,
 ) -> Proposal:
     """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
-    if not text.strip():
-        raise Invalid("Say what to change and why; the proposal is empty.", {"text": ["This may not be blank."]})
+    refuse_blank(text, "Say what to change and why; the proposal is empty.", "text")
     change = _change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {}, taint=taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 

@@ -9,7 +9,7 @@ from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.errors import Conflicting, refuse_blank
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject
 from apps.prompt.wording import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
@@ -68,8 +68,7 @@ def let_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None
 def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: int | None = None) -> ToolApproval:
     """Say no to a call, and have the agent tell the customer, where the conversation still goes on."""
     authorize(actor, Act.TOOL_APPROVAL_REFUSE, approval.tenant_id, agent_id=approval.agent_id)
-    if not reason.strip():
-        raise Invalid("Say why not; the agent tells the customer.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say why not; the agent tells the customer.")
     with acting(actor):
         refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
         if approval.conversation.status == Conversation.Status.OPEN:

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.door import governed
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.errors import Conflicting, refuse_blank
 from apps.governance.policy import Act
 from apps.skills.curating import KEPT
 from apps.skills.models import Skill
@@ -13,8 +13,7 @@ from apps.skills.models import Skill
 def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
     """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
     with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        if not reason.strip():
-            raise Invalid("Say why it stays; whoever asks next time reads it.", {"reason": ["This may not be blank."]})
+        refuse_blank(reason, "Say why it stays; whoever asks next time reads it.")
         if row.status != Skill.Status.APPROVED:
             raise Conflicting(f"This skill is {row.status}; only an approved one is kept or retired.")
         row.retained_until = timezone.now() + KEPT

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.door import governed
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.errors import Conflicting, refuse_blank
 from apps.governance.policy import Act
 from apps.skills.models import Skill
 
@@ -12,7 +12,7 @@ from apps.skills.models import Skill
 def quarantine_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
     """Keep a skill from everybody it serves, whatever its status: agents do not find it from their next look-up on."""
     with governed(Act.SKILL_QUARANTINE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_blank(reason, "Say why nobody may use it; whoever releases it has to know.")
+        refuse_blank(reason, "Say why nobody may use it; whoever releases it has to know.")
         if row.is_quarantined:
             raise Conflicting(f"This skill is in quarantine already: {row.quarantine_reason}")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = timezone.now(), actor.label, reason
@@ -22,13 +22,8 @@ def quarantine_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | 
 def release_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
     """Give a skill back to whom it serves, in the status it had."""
     with governed(Act.SKILL_RELEASE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_blank(reason, "Say why it may be used again.")
+        refuse_blank(reason, "Say why it may be used again.")
         if not row.is_quarantined:
             raise Conflicting("This skill is not in quarantine.")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = None, "", ""
     return skill
-
-
-def _refuse_blank(words: str, sentence: str) -> None:
-    if not words.strip():
-        raise Invalid(sentence, {"reason": ["This may not be blank."]})

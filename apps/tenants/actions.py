@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
-from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
 from apps.governance.policy import Act
 from apps.prompt.holding import MemoryReview
 from apps.tenants.flavours import refuse_assistant
@@ -232,8 +232,7 @@ def withdraw_invokable(
 
 def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
     """Open the tenant's books to one of the platform's staff for an hour; that they did, and why, stays in those books."""
-    if not reason.strip():
-        raise Invalid("Say why; the tenant reads it in its books.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say why; the tenant reads it in its books.")
     until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
     visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, expires_at=until)
     with governed(Act.TENANT_ENTER, visit, actor=actor, reason=reason):

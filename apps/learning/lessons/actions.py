@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, take_values
-from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.governance.text import content_sha256
@@ -114,8 +114,7 @@ def withdraw_version(
     version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
 ) -> LearningVersion:
     """Let no turn read it any more, not even of conversations that began with it; nothing takes it up again."""
-    if not reason.strip():
-        raise Invalid("Say what is wrong with it.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say what is wrong with it.")
     with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.withdraw()
     return version
@@ -158,8 +157,7 @@ def mark_proposed(
 
 def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at: int | None = None) -> EditCluster:
     """Let it rest, however it grows, until three times as many drafts show it."""
-    if not reason.strip():
-        raise Invalid("Say why there is nothing in it to learn.", {"reason": ["This may not be blank."]})
+    refuse_blank(reason, "Say why there is nothing in it to learn.")
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
         row.dismissal_reason, row.count_at_dismissal = reason, row.members.count()
