@@ -27,7 +27,9 @@ def settled_elsewhere(draft: Draft, world: World) -> None:
 def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Page, busy: World) -> None:
     draft = make_waiting_draft(busy)
     sign_in(page, busy)
-    page.goto(list_of(Draft))
+    # What the page hears first is what later news is compared with.
+    with page.expect_response(lambda answer: "/live/" in answer.url):
+        page.goto(list_of(Draft))
     make_waiting_draft(busy, text="Another one.")
     status = page.get_by_role("status").filter(has_text="More waits than this list shows.")
     expect(status).to_be_visible()
