@@ -72,7 +72,7 @@ class RestoreBody(Body):
         max_length=MOST,
         help_text="Rows by the `key` of their steps; left out, all of them.",
     )
-    reason = Text(required=False, max_length=300, help_text="Stands in the reason of every change.")
+    reason = Text(required=False, max_length=300, help_text="Added to the reason of every change.")
 
 
 class CheckpointRestoreBody(RestoreBody):

@@ -129,7 +129,7 @@ SELECT 'role ' || role.rolname || ': ' || concat_ws(', ',
 
 _SECURITY: Final = (_TABLES, _CONSTRAINTS, _POLICIES, _TRIGGERS, _SCHEMA)
 _STRUCTURE: Final = (_COLUMNS, _STORAGE, _INDEXES)
-# Whoever adds an index or tunes a table by hand opens nothing to anybody, so a process serves in spite of such a line.
+# An index added or a table tuned by hand gives nobody access, so a process serves in spite of such a line.
 _IS_STRUCTURE: Final = re.compile(
     r"\w+: (column|storage|INDEX|UNIQUE INDEX|constraint \w+ (UNIQUE|PRIMARY KEY|FOREIGN KEY \(\w+\))) ?"
 )

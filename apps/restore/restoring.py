@@ -33,7 +33,7 @@ def restore(
 ) -> tuple[Plan, Checkpoint | None]:
     """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
 
-    `only` names the rows that come back, where some stay as they are; `reason` stands in the reason of every change. Sessions
+    `only` names the rows that come back, where some stay as they are; `reason` is added to that of every change. Sessions
     already open keep what they started with.
     """
     with acting(actor):
@@ -95,8 +95,8 @@ def _why(step: Step, target: Target, checkpoint: Checkpoint | None, reason: str)
     evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
     if checkpoint is not None:
         evidence["checkpoint_id"] = checkpoint.pk
-    said = step.reason or f"Was not there yet; restores what stood at {moment}."
-    return " ".join(filter(None, (said, reason))), evidence
+    own_reason = step.reason or f"Was not there yet; restores what stood at {moment}."
+    return " ".join(filter(None, (own_reason, reason))), evidence
 
 
 def _read_at(step: Step, decided_on: set[tuple[str, int]]) -> int | None:

@@ -53,8 +53,8 @@ class Decided:
         missing = self.reviewers - self.approvals
         who = "one more reviewer" if missing == 1 else f"{missing} more reviewers"
         edited = " Your edit is kept with it." if self.proposal.is_edited else ""
-        tier = self.proposal.risk
-        return f"Noted; nothing is live yet. At {tier} risk it takes {who} who neither proposed nor edited it.{edited}"
+        risk = self.proposal.risk
+        return f"Noted; nothing is live yet. At {risk} risk it takes {who} who neither proposed nor edited it.{edited}"
 
 
 def approve(proposal: Proposal, yes: Yes, *, actor: Actor) -> Decided:

@@ -52,7 +52,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a look went through; `is_complete` is false where a limit ended it."""
+    """How much a scan compared; `is_complete` is false where a limit ended it."""
 
     text_count: int
     pair_count: int
