@@ -97,21 +97,29 @@ def outside() -> Iterator[None]:
             _assume(before)
 
 
-def one_shot(actor: Actor, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:  # Any: columns of a row
+def one_shot(
+    actor: Actor, sql: str, params: Mapping[str, Any], *, alone: str = ""
+) -> list[tuple[Any, ...]]:  # Any: columns of a row
     """Run one statement as this actor in a transaction of its own and one round trip; in a transaction, as a part of it.
 
     Statements sent as one message are one transaction, each planned after the one before it, so the second runs under the
-    role and the settings of the first, which end with it.
+    role and the settings of the first, which end with it. Those that are `alone` under the same name, which is SQL, come one
+    after the other, and each sees what the one before it left.
     """
+    lock = _LOCK.format(alone) if alone else ""
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
             with acting(actor):
+                if lock:
+                    cursor.execute(f"SELECT {lock}", params)
                 cursor.execute(sql, params)
                 return list(cursor.fetchall())
-        prepared.call(cursor, f"{_ASSUME}, {_PLAN_ONCE}", sql, {**params, **_assumptions(actor)})
+        before = ", ".join(filter(None, (_ASSUME, _PLAN_ONCE, lock)))
+        prepared.call(cursor, before, sql, {**params, **_assumptions(actor)})
         return list(cursor.fetchall())
 
 
+_LOCK: Final = "pg_advisory_xact_lock(hashtextextended({}, 0))"
 # Whatever the arguments: a statement that is called by name is not planned for each of them.
 _PLAN_ONCE: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 _ASSUME: Final = (

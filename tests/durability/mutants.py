@@ -41,6 +41,12 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         (f"{D}test_ten_threads.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",),
     ),
     CodeMutant(
+        *("lease", "two claims of a conversation look at once", "apps/runtime/claims.py"),
+        "one_shot(actor, CLAIM, given, alone=ONE_AT_A_TIME)",
+        "one_shot(actor, CLAIM, given)",
+        (f"{D}test_ten_threads.py::test_two_claims_of_a_conversation_never_wait_for_each_other",),
+    ),
+    CodeMutant(
         *("lease", "the lease of a turn that thinks is not extended", "apps/runtime/engine.py"),
         "await asyncio.sleep(self.limits.lease_seconds / 3)",
         "await asyncio.sleep(self.limits.lease_seconds * 300)",

@@ -15,6 +15,7 @@ from django.db import connections
 from django.test import override_settings
 
 from apps.launcher.children import wait_until
+from apps.launcher.postgres import Postgres
 from apps.llm.backend import Reply, Request
 from apps.runtime.driving import more_waits
 from apps.runtime.turn import begin
@@ -35,7 +36,7 @@ SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn 
  WHERE turn.id IS NULL OR turn.status = 'running'
 """
 # Unlike `pg_stat_activity`, which stays as a transaction saw it first. The server is this test process's own.
-IS_BLOCKED = "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"
+HOW_MANY_WAIT = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
 LOOK_AT = "SELECT id FROM conversations_inboundevent WHERE id = %s FOR UPDATE"
 EXPIRE = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE status = 'running' AND crashes < 3"
 
@@ -133,12 +134,35 @@ def test_a_message_that_another_claim_looks_at_is_not_passed_over(raw: psycopg.C
     raw.execute(LOOK_AT, [first.pk])
     with ThreadPoolExecutor(1) as threads:
         begun = threads.submit(in_a_thread, world, first.conversation_id)
-        met = wait_until(lambda: begun.done() or is_blocked(raw), PATIENCE_SECONDS, 0.01)
+        met = wait_until(lambda: begun.done() or how_many_wait(raw) > 0, PATIENCE_SECONDS, 0.01)
         raw.commit()
         turn_id = begun.result()
     assert met, "the other claim was neither waited for nor passed by"
     rows = raw.execute("SELECT id, turn_id FROM conversations_inboundevent ORDER BY id").fetchall()
     assert rows == [(first.pk, turn_id), (second.pk, turn_id)]
+
+
+def test_two_claims_of_a_conversation_never_wait_for_each_other(
+    raw: psycopg.Connection[Any], committing: str, postgres: Postgres
+) -> None:
+    # R126: one looks at the messages while the turn runs still, the other as soon as its lease has run out.
+    world = make_world()
+    running = begin(world.tenant.pk, tell(world, "First").conversation_id)
+    assert running is not None
+    second = tell(world, "Second")
+    with (
+        psycopg.connect(postgres.url_for("postgres", database=committing)) as holding,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        holding.execute(LOOK_AT, [second.pk])
+        claims = [threads.submit(in_a_thread, world, second.conversation_id)]
+        assert wait_until(lambda: how_many_wait(raw) == 1, PATIENCE_SECONDS, 0.01), "nobody looks at the message"
+        raw.execute(EXPIRE)
+        raw.commit()
+        claims.append(threads.submit(in_a_thread, world, second.conversation_id))
+        assert wait_until(lambda: how_many_wait(raw) == 2, PATIENCE_SECONDS, 0.01), "the other claim does not wait"
+        holding.commit()
+        assert [claim.result() for claim in claims] == [None, running.turn.pk]
 
 
 def in_a_thread(world: World, conversation_id: int) -> int | None:
@@ -150,10 +174,10 @@ def in_a_thread(world: World, conversation_id: int) -> int | None:
         connections.close_all()
 
 
-def is_blocked(raw: psycopg.Connection[Any]) -> bool:
-    """Whether somebody waits for a lock."""
-    [(blocked,)] = raw.execute(IS_BLOCKED).fetchall()
-    return bool(blocked)
+def how_many_wait(raw: psycopg.Connection[Any]) -> int:
+    """Connections that wait for another's lock."""
+    [(waiting,)] = raw.execute(HOW_MANY_WAIT).fetchall()
+    return int(waiting)
 
 
 def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Connection[Any], standin: StandIn) -> None:

@@ -1,7 +1,7 @@
 """One statement as an actor, outside every other transaction."""
 
 import pytest
-from django.db import DatabaseError, ProgrammingError, connection
+from django.db import DatabaseError, ProgrammingError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import one_shot
@@ -11,6 +11,10 @@ from tests.factories import World, make_profile, make_world
 
 NAMED = "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_setting('plan_cache_mode'), %(word)s LIKE 'a%%'"
 WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
+
+
+OF_WORD = "'statement of ' || %(word)s"
+LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND %(word)s <> ''"
 
 
 def present_setting(name: str) -> str:
@@ -80,3 +84,14 @@ def test_a_plan_made_for_one_role_shows_another_what_that_role_may_see(committin
     ):
         [(_, _, seen)] = one_shot(actor, WHO, {})
         assert seen == sees, actor.role
+
+
+def test_what_runs_alone_holds_its_name_until_its_transaction_ends(committing: str) -> None:
+    # R126
+    world, word = make_world(), {"word": "pears"}
+    assert one_shot(world.system, LOCKS, word, alone=OF_WORD) == [(1,)]
+    assert one_shot(world.system, LOCKS, word) == [(0,)]
+    with transaction.atomic():
+        assert one_shot(world.system, LOCKS, word, alone=OF_WORD) == [(1,)]
+        assert one_shot(world.system, LOCKS, word) == [(1,)]
+    assert one_shot(world.system, LOCKS, word) == [(0,)]
