@@ -43,9 +43,10 @@ EXPIRE = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE stat
 
 @dataclass
 class Thinking:
-    """A model that knows how many of its callers wait at once."""
+    """A model that knows how many of its callers wait at once, and lets them wait for so many seconds."""
 
     standin: StandIn
+    seconds: float = 0
     lock: Lock = field(default_factory=Lock)
     waiting: int = 0
     most: int = 0
@@ -53,6 +54,7 @@ class Thinking:
     def complete(self, request: Request) -> Reply:
         self._count(1)
         try:
+            sleep(self.seconds)
             return self.standin.backend.complete(request)
         finally:
             self._count(-1)
@@ -184,6 +186,8 @@ def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Conne
     # R126
     world = make_world()
     crowd, chance = crowd_of(world, standin), random.Random(11)
+    # So that most leases run out while a worker waits for the model.
+    crowd.model.seconds = 0.05
     with crowd.at_work() as workers:
         for number in range(1, MESSAGES):
             tell(world, f"Message {number}")
