@@ -102,7 +102,7 @@ class ModelPrice(Governed):
     model = models.CharField(
         max_length=80,
         validators=[model_rule],
-        help_text="A model's name, or a beginning with a star: house-*. The longest that fits decides.",
+        help_text="A model's name, or the beginning of one and a star, such as gpt-*. The longest that fits decides.",
     )
     valid_from = models.DateTimeField(
         "from", help_text="Calls asked from then on are priced so; earlier ones keep theirs."

@@ -153,7 +153,7 @@ def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: W
         "proven_at = NULL, proven_key_id = NULL",
         "end_user_key = 'http:other'",
     ):
-        said = "permission denied" if "other" in change else "stays as it began"
+        said = "permission denied" if "other" in change else "cannot be changed"
         with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting(world.system):
             Conversation.objects.raw(
                 f"UPDATE conversations_conversation SET {change} WHERE id = %s RETURNING id",  # noqa: S608  # of constants

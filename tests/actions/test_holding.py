@@ -197,7 +197,7 @@ def test_where_nothing_is_reviewed_the_taint_says_whose_words_stand_there() -> N
 @pytest.mark.parametrize(
     ("review", "body", "refused"),
     [
-        (MemoryReview.ALL, "Rule one. And mine.", "Memory is reviewed here"),
+        (MemoryReview.ALL, "Rule one. And mine.", "Memory is reviewed in this tenant"),
         (MemoryReview.TAINTED, "Mine.", "A line that a person approved stays"),
         (MemoryReview.TAINTED, "Rule one.\nMine.", ""),
         (MemoryReview.OFF, "Mine.", ""),

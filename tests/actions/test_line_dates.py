@@ -141,7 +141,11 @@ def test_the_database_lets_no_agent_end_what_a_person_approved(world: World) -> 
     block, memory = make_block(world, body=SALE), make_memory(world, SALE)
     end = {line_sha256(SALE): PAST.wire}
     statement = "UPDATE memory_memoryblock SET line_dates = %s WHERE id = %s"
-    with pytest.raises(ProgrammingError, match="People say until when"), acting(world.bot), connection.cursor() as raw:
+    with (
+        pytest.raises(ProgrammingError, match="Only people set the expiry"),
+        acting(world.bot),
+        connection.cursor() as raw,
+    ):
         raw.execute(statement, [json.dumps(end), block.pk])
     amend_memory(
         memory, actor=world.bot, heard=NOTHING_HEARD, body=f"{SALE}\nMore.", dates={"More.": LineDates(timezone.now())}

@@ -75,7 +75,7 @@ def test_the_database_keeps_a_message_to_its_line(world: World) -> None:
     event.pk, event.line_key, event.idempotency_key = None, LINE, "past the act"
     with (
         acting(world.system),
-        pytest.raises(IntegrityError, match="for the agent whose line it is"),
+        pytest.raises(IntegrityError, match="for the agent of that line"),
         transaction.atomic(),
     ):
         event.save(force_insert=True)

@@ -50,7 +50,8 @@ def notices(world: World) -> list[EmailNotification]:
 def test_an_escalation_is_told_at_once_with_a_link_and_no_word_of_the_customer(world: World, box: MailBox) -> None:
     make_escalation(world)
     make_waiting_draft(world, text="Your parcel 4711 is lost.")
-    terms = wants(world, escalations="at-once", drafts="digest")
+    hour_of_digest = (timezone.now().hour + 5) % 24
+    terms = wants(world, escalations="at-once", drafts="digest", timezone="UTC", digest_hour=hour_of_digest)
     look(world, terms, LATER)
     [letter] = box.letters
     assert letter["Subject"] == f"[{world.tenant.name}] 1 escalation (40 min)"

@@ -206,7 +206,7 @@ def test_the_database_lets_people_alone_date_what_stands(role: str, world: World
             raw.execute(statement, [notes, json.dumps(kept), profile.pk])
 
     for told_of in ({}, {CAST: PAST}, {CAST: END, DOG: PAST}):
-        with pytest.raises(ProgrammingError, match="People say until when"):
+        with pytest.raises(ProgrammingError, match="Only people set the expiry"):
             write(f"{CAST}\n{DOG}", told_of)
     write(f"{CAST}\n{DOG}\nNew.", {CAST: END, "New.": PAST})
     write(DOG, {})

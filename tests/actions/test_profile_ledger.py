@@ -106,7 +106,11 @@ def test_the_database_lets_no_agent_sign_as_a_person_change_what_went_or_see_ano
         " last_version, status, created_at) VALUES (%s, %s, 'notes', 'x', 'x', %s, %s, 1, 1, 'active', now())"
     )
     for author, taint in (("operator", "customer"), ("agent", "operator")):
-        with pytest.raises(ProgrammingError, match="Only people sign"), acting(world.bot), connection.cursor() as raw:
+        with (
+            pytest.raises(ProgrammingError, match="Only people may write in the name"),
+            acting(world.bot),
+            connection.cursor() as raw,
+        ):
             raw.execute(forged, [world.tenant.pk, ada.pk, author, taint])
     assert not attempt(world.bot, "UPDATE memory_profileline SET taint = 'operator'").passed
     assert not attempt(world.bot, "UPDATE memory_profileline SET last_version = 9 WHERE status <> 'active'").passed

@@ -112,7 +112,10 @@ def test_the_database_releases_it_only_as_it_went_in(column: str, world: World) 
     ("values", "why"),
     [
         ("name = 'Issue-A-Refund'", "skill_name_is_lower_case"),
-        ("attachments = attachments || jsonb_set(attachments, '{0,name}', '\"PRICES.csv\"')", "not called alike"),
+        (
+            "attachments = attachments || jsonb_set(attachments, '{0,name}', '\"PRICES.csv\"')",
+            "may not have the same name",
+        ),
     ],
 )
 def test_no_skill_and_no_file_of_one_is_called_like_another_but_for_its_case(

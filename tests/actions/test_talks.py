@@ -112,7 +112,7 @@ def test_an_agent_for_customers_holds_no_talk() -> None:
 
 def test_an_agent_keeps_its_flavour_once_somebody_has_talked_with_it(world: World) -> None:
     make_talk(world)
-    with pytest.raises(IllegalTransition, match="has talked with somebody already"):
+    with pytest.raises(IllegalTransition, match="has conversations already"):
         # The admin sees no talk of the operator's; the database counts it.
         amend_agent(world.agent, actor=world.admin, flavour="domain")
 

@@ -69,6 +69,6 @@ def test_postgresql_lets_proposed_words_into_no_other_prompt(world: World, stand
     with acting(world.system):
         customers = Conversation.objects.get(channel="http")
     for conversation in (customers, make_trial(world)):
-        with pytest.raises(DatabaseError, match="Words that wait for a yes"), transaction.atomic():
+        with pytest.raises(DatabaseError, match="Words pending review"), transaction.atomic():
             freeze(conversation, prefix.assembled, prefix.tools, actor=world.system)
     freeze(trial, prefix.assembled, prefix.tools, actor=world.system)

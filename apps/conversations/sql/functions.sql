@@ -9,16 +9,16 @@ DECLARE
 BEGIN
     SELECT * INTO parent FROM conversations_conversation WHERE tenant_id = NEW.tenant_id AND id = NEW.parent_id;
     IF app_agent() IS NOT NULL THEN
-        RAISE EXCEPTION 'An agent asks another one through the house, in a turn.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'An agent hands over to another one within a turn, through its tools.' USING ERRCODE = 'check_violation';
     END IF;
     IF parent.id IS NULL OR NEW.hops <> parent.hops + 1 OR NEW.off_the_record <> parent.off_the_record
             OR NEW.end_user_key <> parent.end_user_key THEN
-        RAISE EXCEPTION 'A question to another agent concerns the same customer, on the same record, one step below.'
+        RAISE EXCEPTION 'A handoff to another agent concerns the same customer, is off the record if its parent is, and is one level below it.'
             USING ERRCODE = 'check_violation';
     END IF;
     IF NOT EXISTS (SELECT 1 FROM tenants_invokableagent
                     WHERE tenant_id = NEW.tenant_id AND agent_id = parent.agent_id AND callee_id = NEW.agent_id) THEN
-        RAISE EXCEPTION 'Nobody let this agent ask that one.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'This agent has no permission to hand over to that one.' USING ERRCODE = 'check_violation';
     END IF;
     IF EXISTS (
         WITH RECURSIVE above AS (
@@ -27,7 +27,7 @@ BEGIN
             SELECT thread.parent_id, thread.agent_id FROM above JOIN conversations_conversation AS thread
                 ON thread.tenant_id = NEW.tenant_id AND thread.id = above.next_id)
         SELECT 1 FROM above WHERE above.agent_id = NEW.agent_id) THEN
-        RAISE EXCEPTION 'Agents ask each other in no circle.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'Agents may not hand over to each other in a circle.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -42,19 +42,19 @@ DECLARE
 BEGIN
     SELECT flavour INTO of_agent FROM tenants_agent WHERE tenant_id = NEW.tenant_id AND id = NEW.agent_id;
     IF NEW.member_user_id IS NULL AND (NEW.channel IN ('console', 'playground') OR of_agent = 'assistant') THEN
-        RAISE EXCEPTION 'An assistant is talked with by members, in the console, and by nobody else.'
+        RAISE EXCEPTION 'Only members converse with an assistant, in the console.'
             USING ERRCODE = 'check_violation';
     END IF;
     IF NEW.member_user_id IS NOT NULL AND (app_agent() IS NOT NULL OR NEW.member_user_id IS DISTINCT FROM app_member()
             OR (of_agent IS DISTINCT FROM 'assistant') <> (NEW.channel = 'playground')) THEN
-        RAISE EXCEPTION 'A member begins their own talk, with an assistant; agents for customers they try in the playground.'
+        RAISE EXCEPTION 'Members have conversations of their own with assistants only; they try other agents in the playground.'
             USING ERRCODE = 'check_violation';
     END IF;
     IF NEW.trial_proposal_id IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM governance_proposal AS proposal WHERE proposal.tenant_id = NEW.tenant_id
                AND proposal.id = NEW.trial_proposal_id AND proposal.state = 'open'
                AND coalesce(proposal.agent_id, NEW.agent_id) = NEW.agent_id) THEN
-        RAISE EXCEPTION 'What is tried is an open proposal about this agent, or about all.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'The playground tries an open proposal about this agent, or about all agents.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -64,8 +64,8 @@ END $$;
 CREATE OR REPLACE FUNCTION list_due_off_the_record_erasures()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT thread.tenant_id, thread.id, said.due_at FROM conversations_conversation AS thread
-        CROSS JOIN LATERAL find_due_erasure(thread.tenant_id, thread.id) AS said WHERE thread.off_the_record
+    SELECT thread.tenant_id, thread.id, erasure.due_at FROM conversations_conversation AS thread
+        CROSS JOIN LATERAL find_due_erasure(thread.tenant_id, thread.id) AS erasure WHERE thread.off_the_record
 $$;
 REVOKE ALL ON FUNCTION list_due_off_the_record_erasures() FROM PUBLIC;
 ALTER FUNCTION list_due_off_the_record_erasures() OWNER TO @cross_tenant@;
@@ -77,7 +77,7 @@ ALTER FUNCTION list_due_off_the_record_erasures() OWNER TO @cross_tenant@;
 CREATE OR REPLACE FUNCTION find_due_erasure(for_tenant_id bigint, for_conversation_id bigint)
     RETURNS TABLE(due_at timestamp with time zone)
     LANGUAGE sql STABLE AS $$
-    SELECT said.at FROM conversations_conversation AS thread CROSS JOIN LATERAL (
+    SELECT latest.at FROM conversations_conversation AS thread CROSS JOIN LATERAL (
         SELECT greatest(
             CASE WHEN thread.status = 'open' THEN greatest(
                 (SELECT max(event.received_at) FROM conversations_inboundevent AS event
@@ -86,14 +86,14 @@ CREATE OR REPLACE FUNCTION find_due_erasure(for_tenant_id bigint, for_conversati
                   WHERE message.tenant_id = thread.tenant_id AND message.conversation_id = thread.id))
             ELSE thread.updated_at END,
             (SELECT max(turn.finished_at) FROM runtime_turn AS turn
-              WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id)) AS at) AS said
+              WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id)) AS at) AS latest
      WHERE thread.tenant_id = for_tenant_id AND thread.id = for_conversation_id AND thread.off_the_record
-       AND said.at > coalesce(thread.erased_at, '-infinity')
-       AND (thread.status <> 'open' OR said.at < statement_timestamp() - CASE thread.channel
+       AND latest.at > coalesce(thread.erased_at, '-infinity')
+       AND (thread.status <> 'open' OR latest.at < statement_timestamp() - CASE thread.channel
            WHEN 'playground' THEN interval '1 hour' ELSE interval '15 minutes' END)
        AND NOT EXISTS (SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = thread.tenant_id
            AND turn.conversation_id = thread.id AND turn.status = 'running')
-       -- What a webhook is to be told it is told first, as long as it is tried: a day and a half, stretched by up to a quarter.
+       -- A reply goes to webhooks first, for as long as its delivery is retried: a day and a half, plus up to a quarter of it.
        AND NOT EXISTS (
            SELECT 1 FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook
                ON webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id
@@ -134,7 +134,7 @@ ALTER FUNCTION is_line_of_another_agent(text,bigint) OWNER TO @cross_tenant@;
 CREATE OR REPLACE FUNCTION refuse_agent_status_change_during_takeover() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_has_role(current_user, '@agent@'::regrole, 'USAGE') THEN
-        RAISE EXCEPTION 'A colleague has this conversation in hand and ends it.'
+        RAISE EXCEPTION 'A colleague has taken this conversation over and ends it.'
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;
@@ -147,7 +147,7 @@ CREATE OR REPLACE FUNCTION refuse_change_of_flavour() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT 1 FROM conversations_conversation WHERE tenant_id = NEW.tenant_id AND agent_id = NEW.id) THEN
-        RAISE EXCEPTION 'This agent has talked with somebody already, so whom it serves stays. Make another agent.'
+        RAISE EXCEPTION 'This agent has conversations already, so whom it serves cannot be changed. Create another agent.'
             USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
@@ -156,14 +156,14 @@ END $$;
 -- Trigger function that refuses to change the member or the agent of an existing conversation.
 CREATE OR REPLACE FUNCTION refuse_change_of_member_or_agent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'Whose talk it is stays as it began.' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'The member of a conversation cannot be changed.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to open a conversation as verified, to change its customer, and to change a recorded
 -- verification. A customer is verified once, after the conversation opens, by a governed write of its own.
 CREATE OR REPLACE FUNCTION refuse_change_of_customer_or_proof() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'Whose conversation it is stays as it began; it is proven later than it opens, and once.'
+    RAISE EXCEPTION 'The customer of a conversation cannot be changed, and is proven once, after it has opened.'
         USING ERRCODE = 'check_violation';
 END $$;
 
@@ -177,21 +177,21 @@ END $$;
 -- one or the other.
 CREATE OR REPLACE FUNCTION refuse_change_of_off_the_record() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'Whether a conversation is off the record is settled when it opens.'
+    RAISE EXCEPTION 'Whether a conversation is off the record is decided when it opens and cannot be changed.'
         USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to move a conversation between our workers and an external agent after it has opened.
 CREATE OR REPLACE FUNCTION refuse_change_of_external_agent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'Who runs the agent of a conversation is settled when it opens.' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'Whether the agent of a conversation is external is decided when it opens and cannot be changed.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to change the proposal that a playground conversation tries, and to move a conversation into
 -- or out of the playground.
 CREATE OR REPLACE FUNCTION refuse_change_of_trial() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'What is tried, and that it is the playground, stays as it began.' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'A conversation cannot move into or out of the playground, and the proposal that it tries cannot be changed.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses an inbound event if its line belongs to another agent than that of the conversation. A line
@@ -200,7 +200,7 @@ CREATE OR REPLACE FUNCTION refuse_line_of_another_agent() RETURNS trigger LANGUA
 BEGIN
     IF is_line_of_another_agent(NEW.line_key, (SELECT agent_id FROM conversations_conversation
                                           WHERE tenant_id = NEW.tenant_id AND id = NEW.conversation_id)) THEN
-        RAISE EXCEPTION 'What comes in on a line is for the agent whose line it is.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'What arrives on a line is for the agent of that line.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -234,7 +234,7 @@ BEGIN
                 ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
              WHERE session.tenant_id = NEW.tenant_id AND session.id = NEW.session_id AND thread.channel = 'playground'
                AND thread.trial_proposal_id::text = of_proposal) THEN
-            RAISE EXCEPTION 'Words that wait for a yes stand in no prompt but that of who tries them in the playground.'
+            RAISE EXCEPTION 'Words pending review may only stand in the prompt of the playground conversation that tries them.'
                 USING ERRCODE = 'check_violation';
         END IF;
     END LOOP;
@@ -249,7 +249,7 @@ CREATE OR REPLACE FUNCTION refuse_member_talk() RETURNS trigger
 BEGIN
     IF EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = NEW.tenant_id
             AND thread.id = NEW.conversation_id AND thread.member_user_id IS NOT NULL) THEN
-        RAISE EXCEPTION 'This is a member''s talk with an assistant; no desk, webhook or lesson is told of it.'
+        RAISE EXCEPTION 'A member''s own conversation with an assistant reaches no desk, webhook or lesson.'
             USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;

@@ -5,14 +5,14 @@
 CREATE OR REPLACE FUNCTION check_report() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (
-        SELECT 1 FROM conversations_message AS said JOIN conversations_conversation AS thread
-            ON thread.tenant_id = said.tenant_id AND thread.id = said.conversation_id
-         WHERE said.tenant_id = NEW.tenant_id AND said.id = NEW.message_id AND thread.id = NEW.conversation_id
-           AND thread.agent_id = NEW.agent_id AND said.sender = 'agent' AND said.is_reply
+        SELECT 1 FROM conversations_message AS reply JOIN conversations_conversation AS thread
+            ON thread.tenant_id = reply.tenant_id AND thread.id = reply.conversation_id
+         WHERE reply.tenant_id = NEW.tenant_id AND reply.id = NEW.message_id AND thread.id = NEW.conversation_id
+           AND thread.agent_id = NEW.agent_id AND reply.sender = 'agent' AND reply.is_reply
            AND NOT thread.off_the_record AND thread.member_user_id IS NULL
     ) THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'Only what an agent said to its customer, on the record, is reported.'
+    RAISE EXCEPTION 'Only a reply of an agent to its customer, on the record, can be reported.'
         USING ERRCODE = 'insufficient_privilege';
 END $$;

@@ -56,13 +56,13 @@ $$;
 -- the search over changes use it, so that a word in an unchanged long text does not match every change of that row.
 CREATE OR REPLACE FUNCTION collect_changed_words(before jsonb, after jsonb, reason text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT reason || coalesce(string_agg(' ' || (said.word #>> '{}'), '' ORDER BY said.place, said.name), '') FROM (
-        SELECT 1 AS place, each.key AS name, jsonb_path_query(each.value, 'strict $.** ? (@.type() == "string")') AS word
+    SELECT reason || coalesce(string_agg(' ' || (changed.word #>> '{}'), '' ORDER BY changed.rank, changed.name), '') FROM (
+        SELECT 1 AS rank, each.key AS name, jsonb_path_query(each.value, 'strict $.** ? (@.type() == "string")') AS word
           FROM jsonb_each(after) AS each
          WHERE each.value IS DISTINCT FROM before -> each.key OR each.key IN ('name', 'title', 'label', 'key', 'line_key')
          UNION ALL
         SELECT 2, each.key, jsonb_path_query(each.value, 'strict $.** ? (@.type() == "string")')
-          FROM jsonb_each(before) AS each WHERE each.value IS DISTINCT FROM after -> each.key) AS said
+          FROM jsonb_each(before) AS each WHERE each.value IS DISTINCT FROM after -> each.key) AS changed
 $$;
 
 -- Trigger: refuses an approval unless the proposal is open and its content hash is the approved one. Where a proposal needs
@@ -73,10 +73,10 @@ DECLARE
 BEGIN
     SELECT * INTO proposal FROM governance_proposal AS row WHERE row.tenant_id = NEW.tenant_id AND row.id = NEW.proposal_id;
     IF proposal.state <> 'open' OR proposal.content_sha256 <> NEW.content_sha256 THEN
-        RAISE EXCEPTION 'An approval is of what an open proposal says.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'An approval is for the present content of an open proposal.' USING ERRCODE = 'check_violation';
     END IF;
     IF count_required_reviewers(proposal) > 1 AND is_proposal_author(proposal, NEW.user_id) THEN
-        RAISE EXCEPTION 'At the tier high nobody approves their own words.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'At high risk nobody approves a proposal they wrote or edited.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -110,7 +110,7 @@ DECLARE
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF after <> TG_ARGV[1] THEN
-            RAISE EXCEPTION 'A row of % is born %, not %.', TG_TABLE_NAME, TG_ARGV[1], after
+            RAISE EXCEPTION 'A new row of % is %, not %.', TG_TABLE_NAME, TG_ARGV[1], after
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'initial_state';
         END IF;
         RETURN NEW;
@@ -299,7 +299,7 @@ CREATE OR REPLACE FUNCTION build_search_query(for_tenant_id bigint, query_text t
             ELSE regexp_replace(regexp_replace(plain::text, '(''([^'']|'''')+'')', '\1:*', 'g'),
                 '(^|[ !(])(''([^'' ]|''''){1,2}''):\*', '\1\2', 'g')::tsquery END)
         && ('''tenant ' || for_tenant_id::text || '''')::tsquery END
-    FROM (SELECT websearch_to_tsquery('pg_catalog.simple', query_text) AS plain) AS said
+    FROM (SELECT websearch_to_tsquery('pg_catalog.simple', query_text) AS plain) AS parsed
 $$;
 
 -- Trigger: computes the content hash that reviewers approve, the round, and the time of the decision. It refuses a decision
@@ -316,7 +316,7 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.round := 1;
         IF NEW.decided_by <> '' OR NEW.decided_at IS NOT NULL OR NEW.approval_count <> 0 THEN
-            RAISE EXCEPTION 'A proposal is born undecided.' USING ERRCODE = 'check_violation';
+            RAISE EXCEPTION 'A new proposal is open.' USING ERRCODE = 'check_violation';
         END IF;
     ELSE
         NEW.round := OLD.round + CASE WHEN OLD.state <> 'open' AND NEW.state = 'open' THEN 1 ELSE 0 END;
@@ -324,13 +324,13 @@ BEGIN
             ELSE OLD.decided_at END;
         IF NOT is_person AND (NEW.state, NEW.decided_by) IS DISTINCT FROM (OLD.state, OLD.decided_by)
             AND NOT (OLD.state = 'open' AND NEW.state = 'expired' AND OLD.expires_at <= clock_timestamp()) THEN
-            RAISE EXCEPTION 'People decide on proposals; time alone expires them.' USING ERRCODE = 'insufficient_privilege';
+            RAISE EXCEPTION 'Only people decide on proposals; a proposal expires only when its time is over.' USING ERRCODE = 'insufficient_privilege';
         END IF;
         IF is_agent AND array_position(rank, NEW.risk::text) < array_position(rank, OLD.risk::text) THEN
-            RAISE EXCEPTION 'An agent does not lower the tier of a proposal.' USING ERRCODE = 'insufficient_privilege';
+            RAISE EXCEPTION 'An agent may not lower the risk of a proposal.' USING ERRCODE = 'insufficient_privilege';
         END IF;
         IF OLD.state = 'applied' AND NEW.state = 'open' AND OLD.decided_at < clock_timestamp() - interval '1 minute' THEN
-            RAISE EXCEPTION 'What is applied longer than a minute is not undone.' USING ERRCODE = 'check_violation';
+            RAISE EXCEPTION 'A proposal cannot be undone more than a minute after it was applied.' USING ERRCODE = 'check_violation';
         END IF;
     END IF;
     IF is_agent THEN
@@ -344,7 +344,7 @@ BEGIN
         NEW.base_sha256, NEW.round, coalesce(NEW.edited_content, NEW.content))::text, 'UTF8')), 'hex');
     IF TG_OP = 'UPDATE' AND OLD.state = 'open' AND NEW.state = 'applied' THEN
         IF count_proposal_approvals(NEW) < count_required_reviewers(NEW) THEN
-            RAISE EXCEPTION 'A proposal is applied when enough reviewers approved what it says: % of the tier % did, % are needed.',
+            RAISE EXCEPTION 'A proposal is applied once enough reviewers have approved its content: % of risk % have approved, % are needed.',
                 count_proposal_approvals(NEW), NEW.risk, count_required_reviewers(NEW) USING ERRCODE = 'check_violation';
         END IF;
     END IF;

@@ -219,7 +219,7 @@ class EditCluster(Governed):
     key = models.TextField(editable=False, help_text="The change by its words, masked.")
     key_sha256 = models.CharField(max_length=64, editable=False)
     category = models.CharField(
-        max_length=60, editable=False, help_text="The change and its matter, by the house's names."
+        max_length=60, editable=False, help_text="What the edits change, and about what, as codes."
     )
     removed_text = models.TextField(blank=True, editable=False)
     added_text = models.TextField(blank=True, editable=False)

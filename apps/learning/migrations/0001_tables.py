@@ -124,7 +124,7 @@ class Migration(TableMigration):
                 (
                     "category",
                     models.CharField(
-                        editable=False, help_text="The change and its matter, by the house's names.", max_length=60
+                        editable=False, help_text="What the edits change, and about what, as codes.", max_length=60
                     ),
                 ),
                 ("removed_text", models.TextField(blank=True, editable=False)),

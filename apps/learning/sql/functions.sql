@@ -11,9 +11,9 @@ CREATE OR REPLACE FUNCTION list_due_contradiction_scans()
             FROM tenants_tenantsettings AS settings
     ) AS tonight JOIN tenants_agent AS agent ON agent.tenant_id = tonight.tenant_id
         WHERE NOT EXISTS (
-            SELECT 1 FROM learning_contradictionscan AS held WHERE held.tenant_id = agent.tenant_id
-                AND held.agent_id = agent.id AND (held.lease_until > statement_timestamp()
-                    OR (held.scan_date >= tonight.day AND held.requested_at IS NULL)))
+            SELECT 1 FROM learning_contradictionscan AS scan WHERE scan.tenant_id = agent.tenant_id
+                AND scan.agent_id = agent.id AND (scan.lease_until > statement_timestamp()
+                    OR (scan.scan_date >= tonight.day AND scan.requested_at IS NULL)))
 $$;
 REVOKE ALL ON FUNCTION list_due_contradiction_scans() FROM PUBLIC;
 ALTER FUNCTION list_due_contradiction_scans() OWNER TO @cross_tenant@;
@@ -26,10 +26,10 @@ CREATE OR REPLACE FUNCTION list_due_digests()
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT lesson.tenant_id, lesson.agent_id, min(lesson.last_case_recorded_at) FROM learning_lesson AS lesson
         JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.has_learning
-        LEFT JOIN learning_digestclaim AS held ON held.tenant_id = lesson.tenant_id AND held.agent_id = lesson.agent_id
+        LEFT JOIN learning_digestclaim AS claim ON claim.tenant_id = lesson.tenant_id AND claim.agent_id = lesson.agent_id
         WHERE lesson.learning_version_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
-            AND lesson.last_case_recorded_at > coalesce(held.last_digest_at, '-infinity')
-            AND coalesce(greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp(), true)
+            AND lesson.last_case_recorded_at > coalesce(claim.last_digest_at, '-infinity')
+            AND coalesce(greatest(claim.lease_until, claim.next_attempt_at) <= statement_timestamp(), true)
             AND NOT EXISTS (SELECT 1 FROM learning_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
                 AND version.agent_id = lesson.agent_id AND version.status = 'pending')
             AND NOT EXISTS (SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = lesson.tenant_id
@@ -63,8 +63,8 @@ CREATE OR REPLACE FUNCTION list_due_extractions()
         WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
             SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
         -- Nobody looks at it just now, and after a failure its next look is due.
-        AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS held WHERE held.tenant_id = thread.tenant_id
-            AND held.conversation_id = thread.id AND greatest(held.lease_until, held.next_attempt_at) > statement_timestamp())
+        AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS claim WHERE claim.tenant_id = thread.tenant_id
+            AND claim.conversation_id = thread.id AND greatest(claim.lease_until, claim.next_attempt_at) > statement_timestamp())
         AND NOT is_kill_switch_on(ARRAY['freeze-learning'], thread.tenant_id, thread.id)
 $$;
 REVOKE ALL ON FUNCTION list_due_extractions() FROM PUBLIC;
@@ -77,7 +77,7 @@ ALTER FUNCTION list_due_extractions() OWNER TO @cross_tenant@;
 CREATE OR REPLACE FUNCTION list_due_lesson_captures()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT told.tenant_id, told.agent_id, min(told.at) FROM (
+    SELECT found.tenant_id, found.agent_id, min(found.at) FROM (
         SELECT CASE draft.status WHEN 'discarded' THEN 'discarded_draft' ELSE 'edited_draft' END AS source, draft.id,
                draft.tenant_id, draft.agent_id, draft.conversation_id, draft.decided_at AS at
             FROM desk_draft AS draft WHERE draft.status IN ('sent_edited', 'discarded')
@@ -107,12 +107,12 @@ CREATE OR REPLACE FUNCTION list_due_lesson_captures()
         SELECT 'reported_reply', report.id, report.tenant_id, report.agent_id, report.conversation_id, report.decided_at
             FROM desk_report AS report WHERE report.status = 'resolved'
                 AND report.decided_at > statement_timestamp() - interval '7 days'
-    ) AS told
-        WHERE NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = told.tenant_id
-            AND thread.id = told.conversation_id AND (thread.off_the_record OR thread.member_user_id IS NOT NULL))
-        AND NOT EXISTS (SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = told.tenant_id
-            AND known.source = told.source AND known.source_id = told.id)
-        GROUP BY told.tenant_id, told.agent_id
+    ) AS found
+        WHERE NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = found.tenant_id
+            AND thread.id = found.conversation_id AND (thread.off_the_record OR thread.member_user_id IS NOT NULL))
+        AND NOT EXISTS (SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = found.tenant_id
+            AND known.source = found.source AND known.source_id = found.id)
+        GROUP BY found.tenant_id, found.agent_id
 $$;
 REVOKE ALL ON FUNCTION list_due_lesson_captures() FROM PUBLIC;
 ALTER FUNCTION list_due_lesson_captures() OWNER TO @cross_tenant@;
@@ -156,7 +156,7 @@ CREATE OR REPLACE FUNCTION guard_edit_cluster() RETURNS trigger LANGUAGE plpgsql
 BEGIN
     IF NEW.status <> OLD.status AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')
         AND (OLD.status <> 'dismissed' OR NEW.status <> 'open') THEN
-        RAISE EXCEPTION 'A person decides on what people change again and again.' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'Only people decide on recurring edits.' USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;
 END $$;
@@ -168,26 +168,26 @@ CREATE OR REPLACE FUNCTION guard_learning_version() RETURNS trigger LANGUAGE plp
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD.status IN ('active', 'pending', 'withdrawn') THEN
-            RAISE EXCEPTION 'A version that is read, waits for a person, or was withdrawn stays.' USING ERRCODE = 'check_violation';
+            RAISE EXCEPTION 'A learning version that is active, pending review or withdrawn cannot be deleted.' USING ERRCODE = 'check_violation';
         END IF;
         RETURN OLD;
     END IF;
     IF TG_OP = 'INSERT' AND NEW.approved_by <> '' THEN
-        RAISE EXCEPTION 'Nobody has approved a version before it is there.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'A new learning version is not approved.' USING ERRCODE = 'check_violation';
     END IF;
     IF TG_OP = 'UPDATE' AND NEW.status = 'withdrawn' AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE') THEN
-        RAISE EXCEPTION 'A person withdraws a version.' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'Only people withdraw a learning version.' USING ERRCODE = 'insufficient_privilege';
     END IF;
     IF NEW.status <> 'active' OR TG_OP = 'INSERT' OR OLD.status = 'active' THEN
         RETURN NEW;
     END IF;
     IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') THEN
         IF NEW.approved_by = '' THEN
-            RAISE EXCEPTION 'Whoever activates a version signs it.' USING ERRCODE = 'insufficient_privilege';
+            RAISE EXCEPTION 'A person who activates a learning version is its approver.' USING ERRCODE = 'insufficient_privilege';
         END IF;
     ELSIF OLD.status <> 'pending' OR NOT EXISTS (
         SELECT FROM tenants_tenantsettings WHERE tenant_id = NEW.tenant_id AND learning_apply_mode = 'auto') THEN
-        RAISE EXCEPTION 'Here a person says yes to what agents learn.' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'In this tenant a person activates what agents learn.' USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;
 END $$;

@@ -9,7 +9,7 @@ BEGIN
             SELECT encode(sha256(convert_to(line, 'UTF8')), 'hex') FROM unnest(split_lines(NEW.approved_body)) AS line)) THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'People say until when what they approved holds.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people set the expiry of approved lines.' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- Trigger: only operators change the list of approved lines. Where the tenant reviews all memory, an agent cannot change the
@@ -35,7 +35,7 @@ BEGIN
     END IF;
     SELECT memory_review INTO review FROM tenants_tenantsettings WHERE tenant_id = NEW.tenant_id;
     IF review = 'all' AND NEW.body <> before THEN
-        RAISE EXCEPTION 'Memory is reviewed here; an agent proposes it.' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'Memory is reviewed in this tenant; an agent proposes changes to it.' USING ERRCODE = 'insufficient_privilege';
     END IF;
     IF review = 'tainted' AND TG_OP = 'UPDATE' AND EXISTS (
         SELECT line FROM unnest(split_lines(OLD.approved_body)) AS line
@@ -60,7 +60,7 @@ BEGIN
     END IF;
     IF ARRAY[NEW.preferences, NEW.notes] <> before
         AND EXISTS (SELECT FROM tenants_tenantsettings WHERE tenant_id = NEW.tenant_id AND memory_review = 'all') THEN
-        RAISE EXCEPTION 'Memory is reviewed here; an agent proposes it.' USING ERRCODE = 'insufficient_privilege';
+        RAISE EXCEPTION 'Memory is reviewed in this tenant; an agent proposes changes to it.' USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;
 END $$;
@@ -77,7 +77,7 @@ BEGIN
             IS DISTINCT FROM NEW.line_dates -> encode(sha256(convert_to(line, 'UTF8')), 'hex')) THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'People say until when what stands there already holds.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people set the expiry of lines that exist already.' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- Trigger: refuses an update of a read-only block by anyone but operators. It is a trigger, because a policy would hide the
@@ -87,7 +87,7 @@ BEGIN
     IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'A read-only block is changed by people.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people change a read-only block.' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- Trigger: refuses agents and workers that write with an operator as source or author. It is a trigger on these columns,
@@ -99,7 +99,7 @@ BEGIN
         OR (NEW.taint <> 'operator' AND NEW.updated_by = 'agent') THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'Only people sign as people.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people may write in the name of people.' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- Trigger: refuses agents and workers that record a line with an operator as source or author.
@@ -108,12 +108,12 @@ BEGIN
     IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') OR (NEW.taint <> 'operator' AND NEW.author = 'agent') THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'Only people sign as people.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people may write in the name of people.' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
 -- The lines of a text without surrounding blanks and without empty ones. Python splits texts into lines by the same rule.
 CREATE OR REPLACE FUNCTION split_lines(body text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(array_agg(told), '{}') FROM (
-        SELECT btrim(line, E' \t') AS told FROM regexp_split_to_table(body, E'\r\n|\r|\n') AS line) AS lines
-    WHERE told <> ''
+    SELECT coalesce(array_agg(trimmed), '{}') FROM (
+        SELECT btrim(line, E' \t') AS trimmed FROM regexp_split_to_table(body, E'\r\n|\r|\n') AS line) AS lines
+    WHERE trimmed <> ''
 $$;

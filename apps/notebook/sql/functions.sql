@@ -14,7 +14,7 @@ ALTER FUNCTION list_due_scratch_notes() OWNER TO @cross_tenant@;
 -- Trigger: refuses to change the content of a note that is done or dropped.
 CREATE OR REPLACE FUNCTION refuse_change_of_closed_note() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'What is done or dropped stays as it is. Write another note.' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'A note that is done or dropped cannot be changed. Write another note.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger: refuses agents and workers that write a note with an operator as source or author.
@@ -24,5 +24,5 @@ BEGIN
         OR (NEW.taint <> 'operator' AND NEW.author LIKE 'agent:%') THEN
         RETURN NEW;
     END IF;
-    RAISE EXCEPTION 'Only people sign as people.' USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'Only people may write in the name of people.' USING ERRCODE = 'insufficient_privilege';
 END $$;

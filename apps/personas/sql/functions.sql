@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION refuse_overlay_for_non_assistant() RETURNS trigger LA
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM tenants_agent
                     WHERE tenant_id = NEW.tenant_id AND id = NEW.agent_id AND flavour = 'assistant') THEN
-        RAISE EXCEPTION 'A member writes an overlay for an assistant; an agent for customers has its operators'' overlay.'
+        RAISE EXCEPTION 'Members have overlays of their own for assistants only.'
             USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;

@@ -15,10 +15,10 @@ CREATE OR REPLACE FUNCTION list_due_paused_delegations()
             GROUP BY child.tenant_id, child.id) AS paused
         JOIN conversations_conversation AS above ON above.tenant_id = paused.tenant_id AND above.id = paused.parent_id
         WHERE above.status = 'open' AND NOT is_kill_switch_on(ARRAY['pause-agent'], above.tenant_id, above.id)
-            AND NOT EXISTS (SELECT 1 FROM conversations_inboundevent AS told WHERE told.tenant_id = above.tenant_id
-                AND told.conversation_id = above.id AND (
-                    told.kind = 'answer' AND starts_with(told.idempotency_key, 'delegated-' || paused.id || '-')
-                    OR told.idempotency_key = 'delegated-' || paused.id || '-paused-' || paused.switch_id))
+            AND NOT EXISTS (SELECT 1 FROM conversations_inboundevent AS answer WHERE answer.tenant_id = above.tenant_id
+                AND answer.conversation_id = above.id AND (
+                    answer.kind = 'answer' AND starts_with(answer.idempotency_key, 'delegated-' || paused.id || '-')
+                    OR answer.idempotency_key = 'delegated-' || paused.id || '-paused-' || paused.switch_id))
 $$;
 REVOKE ALL ON FUNCTION list_due_paused_delegations() FROM PUBLIC;
 ALTER FUNCTION list_due_paused_delegations() OWNER TO @cross_tenant@;
@@ -62,22 +62,22 @@ CREATE OR REPLACE FUNCTION find_due_work(batch_size integer, kinds text[])
     RETURNS TABLE(kind text, tenant_id bigint, row_id bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE
-        asked text;
+        work_kind text;
         waits bigint[] := '{}';
     BEGIN
         IF kinds && ARRAY['extractions', 'reflections', 'digests', 'distillations'] THEN
             waits := ARRAY(SELECT settings.tenant_id FROM tenants_tenantsettings AS settings
                 WHERE settings.day_budget_micro_usd IS NOT NULL AND is_learning_budget_reserved(settings.tenant_id));
         END IF;
-        FOREACH asked IN ARRAY kinds LOOP
+        FOREACH work_kind IN ARRAY kinds LOOP
             RETURN QUERY EXECUTE format('
                 SELECT $2, ranked.tenant_id, ranked.row_id FROM (
                     -- One tenant''s thousand must not keep another''s one waiting.
-                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY due.due_at, due.row_id) AS place
+                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY due.due_at, due.row_id) AS rank
                         FROM %I() AS due WHERE due.tenant_id <> ALL ($3)
-                ) AS ranked ORDER BY ranked.place, ranked.due_at, ranked.row_id LIMIT $1', 'list_due_' || asked)
-                USING batch_size, asked,
-                    CASE WHEN asked IN ('extractions', 'reflections', 'digests', 'distillations') THEN waits ELSE '{}' END;
+                ) AS ranked ORDER BY ranked.rank, ranked.due_at, ranked.row_id LIMIT $1', 'list_due_' || work_kind)
+                USING batch_size, work_kind,
+                    CASE WHEN work_kind IN ('extractions', 'reflections', 'digests', 'distillations') THEN waits ELSE '{}' END;
         END LOOP;
     END
 $$;
@@ -91,7 +91,7 @@ CREATE OR REPLACE FUNCTION end_tool_step_once() RETURNS trigger LANGUAGE plpgsql
 BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.state NOT IN ('started', 'done') THEN
-            RAISE EXCEPTION 'A tool step is born started or done, not %.', NEW.state
+            RAISE EXCEPTION 'A new tool step is started or done, not %.', NEW.state
                 USING ERRCODE = 'check_violation', CONSTRAINT = 'initial_state';
         END IF;
     ELSIF TG_OP = 'DELETE' OR OLD.state <> 'started' THEN
@@ -100,7 +100,7 @@ BEGIN
                 RETURN NEW;
             END IF;
         END IF;
-        RAISE EXCEPTION 'A tool step that has ended stays as it is.'
+        RAISE EXCEPTION 'A tool step that has ended cannot be changed.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_transition';
     END IF;
     RETURN NEW;
@@ -113,9 +113,9 @@ CREATE OR REPLACE FUNCTION list_installation_gauges()
     RETURNS TABLE(name text, label text, tenant_key text, value double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    asked text;
+    work_kind text;
 BEGIN
-    FOR asked IN SELECT substr(proc.proname, length('list_due_') + 1) FROM pg_proc AS proc
+    FOR work_kind IN SELECT substr(proc.proname, length('list_due_') + 1) FROM pg_proc AS proc
         WHERE proc.pronamespace = 'public'::regnamespace AND starts_with(proc.proname, 'list_due_') ORDER BY 1
     LOOP
         RETURN QUERY EXECUTE format('
@@ -126,7 +126,7 @@ BEGIN
             )
             SELECT ''waiting'', $1, due.key::text, due.rows FROM due
              UNION ALL SELECT ''waiting_oldest_seconds'', $1, due.key::text, greatest(due.seconds, 0) FROM due',
-            'list_due_' || asked) USING asked;
+            'list_due_' || work_kind) USING work_kind;
     END LOOP;
     RETURN QUERY
         SELECT counted.name, counted.label, tenant.key::text, counted.value FROM (
@@ -179,20 +179,20 @@ END $$;
 -- without a session and needs no report.
 CREATE OR REPLACE FUNCTION check_external_turn() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    elsewhere boolean;
+    is_external boolean;
 BEGIN
-    SELECT thread.has_external_agent INTO elsewhere FROM conversations_conversation AS thread
+    SELECT thread.has_external_agent INTO is_external FROM conversations_conversation AS thread
      WHERE thread.tenant_id = NEW.tenant_id AND thread.id = NEW.conversation_id;
-    IF NOT elsewhere AND (NEW.external_user_turn IS NOT NULL OR NEW.report_sha256 <> '') THEN
-        RAISE EXCEPTION 'A turn is handed out and reported only where the agent runs elsewhere.'
+    IF NOT is_external AND (NEW.external_user_turn IS NOT NULL OR NEW.report_sha256 <> '') THEN
+        RAISE EXCEPTION 'Only a turn of an external agent is handed out and reported.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     IF NEW.external_user_turn IS NOT NULL AND NEW.status <> 'running' THEN
-        RAISE EXCEPTION 'What was handed out is kept as long as the turn runs.'
+        RAISE EXCEPTION 'The user turn of an external agent is kept only while the turn runs.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
-    IF elsewhere AND NEW.status = 'done' AND NEW.session_id IS NOT NULL AND NEW.report_sha256 = '' THEN
-        RAISE EXCEPTION 'Where the agent runs elsewhere, a turn is answered by its report.'
+    IF is_external AND NEW.status = 'done' AND NEW.session_id IS NOT NULL AND NEW.report_sha256 = '' THEN
+        RAISE EXCEPTION 'A turn of an external agent ends with its report.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     RETURN NEW;
@@ -234,7 +234,7 @@ BEGIN
             ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
          WHERE turn.tenant_id = NEW.tenant_id AND turn.id = NEW.turn_id AND thread.has_external_agent
            AND (turn.report_sha256 = '' OR NEW.is_stand_in)) THEN
-        RAISE EXCEPTION 'Where the agent runs elsewhere, it asks its model itself and reports what it asked.'
+        RAISE EXCEPTION 'An external agent calls its model itself and reports its calls.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     RETURN NEW;
@@ -245,11 +245,11 @@ END $$;
 CREATE OR REPLACE FUNCTION find_sessions_with_parts(part_ids bigint[], max_rows integer)
     RETURNS TABLE(session_id bigint, part_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT place.session_id, told.id FROM unnest(part_ids) AS told (id) CROSS JOIN LATERAL (
+    SELECT newest.session_id, wanted.id FROM unnest(part_ids) AS wanted (id) CROSS JOIN LATERAL (
            SELECT runtime_sessionpart.session_id FROM runtime_sessionpart
-            WHERE runtime_sessionpart.tenant_id = app_tenant() AND runtime_sessionpart.part_id = told.id
-            ORDER BY runtime_sessionpart.session_id DESC LIMIT max_rows) AS place
-     ORDER BY place.session_id DESC LIMIT max_rows
+            WHERE runtime_sessionpart.tenant_id = app_tenant() AND runtime_sessionpart.part_id = wanted.id
+            ORDER BY runtime_sessionpart.session_id DESC LIMIT max_rows) AS newest
+     ORDER BY newest.session_id DESC LIMIT max_rows
 $$;
 REVOKE ALL ON FUNCTION find_sessions_with_parts(bigint[],integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION find_sessions_with_parts(bigint[],integer) TO @operator@, @staff@, @worker@;
@@ -262,16 +262,16 @@ CREATE OR REPLACE FUNCTION count_due_work(kinds text[])
     RETURNS TABLE(kind text, row_count bigint, oldest_due_at timestamp with time zone, is_budget_reserved boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE
-        asked text;
+        work_kind text;
         waits boolean := EXISTS (SELECT 1 FROM tenants_tenantsettings AS settings
             WHERE settings.tenant_id = app_tenant() AND settings.day_budget_micro_usd IS NOT NULL
                 AND is_learning_budget_reserved(settings.tenant_id));
     BEGIN
-        FOREACH asked IN ARRAY kinds LOOP
+        FOREACH work_kind IN ARRAY kinds LOOP
             RETURN QUERY EXECUTE format('
                 SELECT $1, count(*), min(nullif(due.due_at, ''-infinity'')), $2
-                    FROM %I() AS due WHERE due.tenant_id = app_tenant()', 'list_due_' || asked)
-                USING asked, waits AND asked IN ('extractions', 'reflections', 'digests', 'distillations');
+                    FROM %I() AS due WHERE due.tenant_id = app_tenant()', 'list_due_' || work_kind)
+                USING work_kind, waits AND work_kind IN ('extractions', 'reflections', 'digests', 'distillations');
         END LOOP;
     END
 $$;

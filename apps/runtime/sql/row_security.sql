@@ -62,8 +62,8 @@ CREATE POLICY runtime_snapshotpart_tenant ON runtime_snapshotpart
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY runtime_snapshotpart_agent ON runtime_snapshotpart AS RESTRICTIVE TO @agent@
-    USING (EXISTS (SELECT 1 FROM runtime_sessionpart AS place WHERE place.part_id = runtime_snapshotpart.id))
-    WITH CHECK (EXISTS (SELECT 1 FROM runtime_sessionpart AS place WHERE place.part_id = runtime_snapshotpart.id));
+    USING (EXISTS (SELECT 1 FROM runtime_sessionpart AS used WHERE used.part_id = runtime_snapshotpart.id))
+    WITH CHECK (EXISTS (SELECT 1 FROM runtime_sessionpart AS used WHERE used.part_id = runtime_snapshotpart.id));
 CREATE POLICY runtime_snapshotpart_cross_tenant ON runtime_snapshotpart TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON runtime_snapshotpart TO @operator@, @agent@, @staff@;
 GRANT SELECT, INSERT ON runtime_snapshotpart TO @worker@;

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION refuse_duplicate_file_names() RETURNS trigger LANGUAG
 BEGIN
     IF (SELECT count(DISTINCT lower(normalize(value ->> 'name', NFKC))) FROM jsonb_array_elements(NEW.attachments))
         < jsonb_array_length(NEW.attachments) THEN
-        RAISE EXCEPTION 'Two files of a skill are not called alike.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'Two files of a skill may not have the same name.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -13,7 +13,7 @@ END $$;
 -- Trigger: refuses to change or delete a skill in quarantine. Only its release passes, and only if nothing else changes.
 CREATE OR REPLACE FUNCTION refuse_change_of_quarantined_skill() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    -- All the rest is what was held: words, files, state, owner and signatures.
+    -- Everything else stays as it was: words, files, state, owner and signatures.
     released CONSTANT text[] := ARRAY['quarantined_at', 'quarantined_by', 'quarantine_reason', 'version', 'updated_at'];
 BEGIN
     IF TG_OP = 'UPDATE' AND NEW.quarantined_at IS NULL AND to_jsonb(NEW) - released = to_jsonb(OLD) - released THEN
@@ -36,10 +36,10 @@ BEGIN
                 -- The files are part of what was read; words that a reviewer edited have another hash.
                 AND (proposal.edited_content IS NOT NULL OR proposal.base_sha256 = OLD.content_sha256)
                 AND count_proposal_approvals(proposal) >= count_required_reviewers(proposal)) THEN
-        RAISE EXCEPTION 'A skill is approved in the words that enough reviewers approved.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'A skill is approved with the content that enough reviewers approved.' USING ERRCODE = 'check_violation';
     END IF;
     IF OLD.status = 'approved' AND NEW.status = 'draft' AND OLD.approved_at < clock_timestamp() - interval '1 minute' THEN
-        RAISE EXCEPTION 'A skill approved longer than a minute is not taken back.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'An approval of a skill cannot be undone after a minute.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;
@@ -53,7 +53,7 @@ BEGIN
     IF pg_has_role(current_user, '@agent@'::regrole, 'USAGE')
         AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')
         AND array_position(joined, NEW.taint::text) < array_position(joined, OLD.taint::text) THEN
-        RAISE EXCEPTION 'Whose words went into a draft, an agent does not take back.'
+        RAISE EXCEPTION 'An agent may not give a draft a more trusted source.'
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;
@@ -69,7 +69,7 @@ DECLARE
     kept text := '';
 BEGIN
     IF jsonb_typeof(NEW.attachments) <> 'array' THEN
-        RAISE EXCEPTION 'The files of a skill are a list.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'The files of a skill must be a list.' USING ERRCODE = 'check_violation';
     END IF;
     FOR file IN SELECT value FROM jsonb_array_elements(NEW.attachments) WITH ORDINALITY ORDER BY ordinality LOOP
         IF coalesce(file ->> 'name', '') = '' OR coalesce(file ->> 'media_type', '') = ''
@@ -77,7 +77,7 @@ BEGIN
             OR NOT coalesce(starts_with(file ->> 'key', NEW.tenant_id || '/'), false)
             OR coalesce(file ->> 'key', '') ~ '[.][.]'
             OR coalesce(jsonb_typeof(file -> 'size_bytes'), '') <> 'number' THEN
-            RAISE EXCEPTION 'A file of a skill is not of its tenant, or not whole.' USING ERRCODE = 'check_violation';
+            RAISE EXCEPTION 'A file of this skill belongs to another tenant or is not complete.' USING ERRCODE = 'check_violation';
         END IF;
         files := concat(files, octet_length(file ->> 'name'), ':', file ->> 'name',
             octet_length(file ->> 'media_type'), ':', file ->> 'media_type', '64:', file ->> 'sha256');
@@ -90,7 +90,7 @@ BEGIN
         octet_length(NEW.description), ':', NEW.description, octet_length(NEW.body), ':', NEW.body, files, kept),
         'UTF8')), 'hex');
     IF TG_OP = 'INSERT' AND (NEW.approved_by <> '' OR NEW.approved_sha256 <> '') THEN
-        RAISE EXCEPTION 'A skill is born unapproved.' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'A new skill is not approved.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;

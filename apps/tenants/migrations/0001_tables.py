@@ -922,7 +922,7 @@ class Migration(TableMigration):
                 (
                     "model",
                     models.CharField(
-                        help_text="A model's name, or a beginning with a star: house-*. The longest that fits decides.",
+                        help_text="A model's name, or the beginning of one and a star, such as gpt-*. The longest that fits decides.",
                         max_length=80,
                         validators=[
                             django.core.validators.RegexValidator(

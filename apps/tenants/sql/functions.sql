@@ -27,7 +27,7 @@ END $$;
 -- Trigger: refuses to turn a person into an agent's service user, or the reverse.
 CREATE OR REPLACE FUNCTION refuse_change_of_is_service() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'A person never becomes a service user, nor the other way round.'
+    RAISE EXCEPTION 'A person does not become a service user, nor a service user a person.'
         USING ERRCODE = 'check_violation', CONSTRAINT = 'user_kind_is_fixed';
 END $$;
 
@@ -40,8 +40,8 @@ DECLARE
     roles text[] := (SELECT array_agg(role) FROM tenants_roletemplate);
 BEGIN
     IF service <> (named = 'agent') OR named = 'system' OR named = ANY (roles) AND EXISTS (
-        SELECT 1 FROM tenants_user_groups AS held JOIN auth_group ON auth_group.id = held.group_id
-            WHERE held.user_id = NEW.user_id AND held.id <> NEW.id AND auth_group.name = ANY (roles)
+        SELECT 1 FROM tenants_user_groups AS user_group JOIN auth_group ON auth_group.id = user_group.group_id
+            WHERE user_group.user_id = NEW.user_id AND user_group.id <> NEW.id AND auth_group.name = ANY (roles)
     ) THEN
         RAISE EXCEPTION 'User % may not be put into the group %: roles do not mix.', NEW.user_id, named
             USING ERRCODE = 'check_violation', CONSTRAINT = 'roles_do_not_mix';
@@ -52,7 +52,7 @@ END $$;
 -- Trigger: refuses a new membership that is already accepted; the person accepts it later.
 CREATE OR REPLACE FUNCTION refuse_accepted_new_membership() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'A member is let in first and accepts by themselves.'
+    RAISE EXCEPTION 'A member is invited first and accepts the invitation in person.'
         USING ERRCODE = 'check_violation', CONSTRAINT = 'member_starts_unaccepted';
 END $$;
 
@@ -85,17 +85,17 @@ BEGIN
         WHERE digest = token_digest AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
     RETURN QUERY SELECT token.tenant_id, agent.id, agent.service_user_id, agent.key::text, coalesce(
         (SELECT array_remove(array_agg(permission.codename::text), NULL) FROM tenants_agentgrants AS own
-            LEFT JOIN tenants_agentgroupobjectpermission AS held ON held.grants_id = own.id
-            LEFT JOIN auth_permission AS permission ON permission.id = held.permission_id
+            LEFT JOIN tenants_agentgroupobjectpermission AS granted ON granted.grants_id = own.id
+            LEFT JOIN auth_permission AS permission ON permission.id = granted.permission_id
             WHERE own.tenant_id = token.tenant_id AND own.agent_id = agent.id AND own.role = 'agent' GROUP BY own.id),
-        (SELECT array_agg(permission.codename::text) FROM tenants_tenantgroupobjectpermission AS held
-            JOIN auth_group AS role ON role.id = held.group_id AND role.name = 'agent'
-            JOIN auth_permission AS permission ON permission.id = held.permission_id
-            WHERE held.content_object_id = token.tenant_id),
-        (SELECT array_agg(permission.codename::text) FROM tenants_roletemplategroupobjectpermission AS held
-            JOIN tenants_roletemplate AS template ON template.id = held.content_object_id AND template.role = 'agent'
-            JOIN auth_group AS role ON role.id = held.group_id AND role.name = 'agent'
-            JOIN auth_permission AS permission ON permission.id = held.permission_id),
+        (SELECT array_agg(permission.codename::text) FROM tenants_tenantgroupobjectpermission AS granted
+            JOIN auth_group AS role ON role.id = granted.group_id AND role.name = 'agent'
+            JOIN auth_permission AS permission ON permission.id = granted.permission_id
+            WHERE granted.content_object_id = token.tenant_id),
+        (SELECT array_agg(permission.codename::text) FROM tenants_roletemplategroupobjectpermission AS granted
+            JOIN tenants_roletemplate AS template ON template.id = granted.content_object_id AND template.role = 'agent'
+            JOIN auth_group AS role ON role.id = granted.group_id AND role.name = 'agent'
+            JOIN auth_permission AS permission ON permission.id = granted.permission_id),
         '{}'), settings.requests_per_minute, settings.requests_per_minute_of_tenant
         FROM tenants_agenttoken AS token JOIN tenants_agent AS agent ON agent.id = token.agent_id
             LEFT JOIN tenants_tenantsettings AS settings ON settings.tenant_id = token.tenant_id
@@ -110,7 +110,7 @@ ALTER FUNCTION resolve_agent_token(text) OWNER TO @cross_tenant@;
 -- report them. SECURITY DEFINER and owned by the cross-tenant role, because it reads the users and members of all tenants.
 CREATE OR REPLACE FUNCTION list_role_violations() RETURNS TABLE(user_id bigint, username text, violation text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    WITH held AS (
+    WITH role_group AS (
         SELECT membership.user_id, auth_group.name FROM tenants_user_groups AS membership
             JOIN auth_group ON auth_group.id = membership.group_id
             WHERE auth_group.name IN ('operator', 'admin', 'agent', 'system', 'staff')
@@ -123,9 +123,9 @@ CREATE OR REPLACE FUNCTION list_role_violations() RETURNS TABLE(user_id bigint, 
     SELECT service.id, service.username, 'service-user-as-member' FROM tenants_membership AS member
         JOIN tenants_user AS service ON service.id = member.user_id WHERE service.is_service
     UNION ALL
-    SELECT id, tenants_user.username, 'mixed-groups' FROM tenants_user JOIN held ON held.user_id = id
+    SELECT id, tenants_user.username, 'mixed-groups' FROM tenants_user JOIN role_group ON role_group.user_id = id
         GROUP BY id, tenants_user.username, is_service
-        HAVING count(*) > 1 OR bool_or(is_service <> (held.name = 'agent')) OR bool_or(held.name = 'system')
+        HAVING count(*) > 1 OR bool_or(is_service <> (role_group.name = 'agent')) OR bool_or(role_group.name = 'system')
 $$;
 REVOKE ALL ON FUNCTION list_role_violations() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION list_role_violations() TO @login@;

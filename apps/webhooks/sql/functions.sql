@@ -30,8 +30,8 @@ CREATE OR REPLACE FUNCTION list_due_review_webhooks()
             AND proposal.created_at > statement_timestamp() - interval '1 day'
             AND coalesce(proposal.snoozed_until, '-infinity') <= statement_timestamp()
         WHERE webhook.is_active AND webhook.on_review AND webhook.secret_id IS NOT NULL AND NOT EXISTS (
-            SELECT 1 FROM webhooks_delivery AS told WHERE told.tenant_id = webhook.tenant_id
-                AND told.webhook_id = webhook.id AND told.event = 'review' AND told.subject_id = proposal.id)
+            SELECT 1 FROM webhooks_delivery AS delivery WHERE delivery.tenant_id = webhook.tenant_id
+                AND delivery.webhook_id = webhook.id AND delivery.event = 'review' AND delivery.subject_id = proposal.id)
         GROUP BY webhook.tenant_id, webhook.id
 $$;
 REVOKE ALL ON FUNCTION list_due_review_webhooks() FROM PUBLIC;

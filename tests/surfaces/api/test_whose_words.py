@@ -69,7 +69,11 @@ def test_the_database_lets_no_agent_take_back_whose_words_its_draft_has(world: W
     skill = make_skill(world)
     assert bot.patch(f"skills/{skill.pk}/", {"body": COPIED}).status == 200
     lower = "UPDATE skills_skill SET taint = 'agent'"
-    with pytest.raises(ProgrammingError, match="does not take back"), acting(world.bot), connection.cursor() as cursor:
+    with (
+        pytest.raises(ProgrammingError, match="may not give a draft a more trusted source"),
+        acting(world.bot),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(lower)
 
 
