@@ -1,6 +1,7 @@
 """The commands that make a database ready: each may run again, and says what it did."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -9,6 +10,7 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker, Settings
 
 from apps.launcher.postgres import Postgres
+from apps.tenants.drift import drift
 from tests.databases import clone_database, close_connections, point_to
 from tests.settings import PREFIX
 from tests.surfaces.commands.run import run
@@ -21,8 +23,22 @@ def owner_url(
     postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:
     """A database of this test's own, in which commands may commit."""
+    with own_database(postgres, template_database, django_db_blocker) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_owner_url(postgres: Postgres, django_db_setup: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """The same without anything in it."""
+    with own_database(postgres, "template0", django_db_blocker) as url:
+        yield url
+
+
+@contextmanager
+def own_database(postgres: Postgres, template: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """A copy of the template, until the block ends."""
     before = settings.DATABASE_OWNER_URL
-    clone_database(postgres, template_database, NAME)
+    clone_database(postgres, template, NAME)
     settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=NAME)
     with django_db_blocker.unblock():
         yield settings.DATABASE_OWNER_URL
@@ -41,6 +57,15 @@ def test_setting_up_again_changes_nothing(owner_url: str) -> None:
         "Grants changed: 0.",
         "Database rights changed: 0.",
     ]
+
+
+@pytest.mark.slow
+def test_an_empty_database_is_set_up_the_same_whether_roles_or_policy_come_last(empty_owner_url: str) -> None:
+    for order in (("setup_roles", "migrate", "sync_policy"), ("migrate", "sync_policy", "setup_roles")):
+        for command in order:
+            assert run(command, "--verbosity", "0").failure == "", command
+        assert drift() == []
+    assert run("makemigrations", "--check", "--dry-run").failure == ""
 
 
 def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> None:
