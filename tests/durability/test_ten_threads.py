@@ -189,13 +189,21 @@ def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Conne
     # So that most leases run out while a worker waits for the model.
     crowd.model.seconds = 0.05
     with crowd.at_work() as workers:
-        for number in range(1, MESSAGES):
+        for number in range(1, 20 * MESSAGES):
             tell(world, f"Message {number}")
             sleep(chance.random() * 0.1)
             raw.execute(EXPIRE)
             raw.commit()
+            # On a busy machine a lease is often longer again before anybody looks.
+            if number >= MESSAGES and was_overtaken(raw):
+                break
         assert wait_until(lambda: answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
     assert broken(raw, effects=Effects(), bill=None) == []
-    [(overtaken,)] = raw.execute("SELECT count(*) FROM runtime_turn WHERE crashes > 0").fetchall()
-    assert overtaken, "no worker was overtaken, so nothing was tried"
+    assert was_overtaken(raw), "no worker was overtaken, so nothing was tried"
     assert sum(worker.result() for worker in workers) > 1
+
+
+def was_overtaken(raw: psycopg.Connection[Any]) -> bool:
+    """Whether a worker lost its turn to another."""
+    [(overtaken,)] = raw.execute("SELECT count(*) > 0 FROM runtime_turn WHERE crashes > 0").fetchall()
+    return bool(overtaken)
