@@ -227,12 +227,12 @@ def _crossings() -> Iterator[DatabaseMutant]:
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
     members = (
-        "CREATE OR REPLACE FUNCTION list_memberships(wanted bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
+        "CREATE OR REPLACE FUNCTION list_memberships(for_user_id bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
         " STABLE SECURITY DEFINER SET search_path = public, pg_temp AS"
         " 'SELECT member.tenant_id, member.role FROM tenants_membership AS member ORDER BY member.id'"
     )
     yield DatabaseMutant(
-        "crossing", "memberships_of, of anybody", members, ("tests/surfaces/api/test_authentication.py",)
+        "crossing", "list_memberships, of anybody", members, ("tests/surfaces/api/test_authentication.py",)
     )
 
 
