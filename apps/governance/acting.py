@@ -103,23 +103,28 @@ def one_shot(
     """Run one statement as this actor in a transaction of its own and one round trip; in a transaction, as a part of it.
 
     Statements sent as one message are one transaction, each planned after the one before it, so the second runs under the
-    role and the settings of the first, which end with it. Those that are `alone` under the same name, which is SQL, come one
-    after the other, and each sees what the one before it left.
+    role and the settings of the first, which end with it. Those that are `alone` under the same name come one after the
+    other, and each sees what the one before it left.
     """
-    lock = _LOCK.format(alone) if alone else ""
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
             with acting(actor):
-                if lock:
-                    cursor.execute(f"SELECT {lock}", params)
+                if alone:
+                    hold_name(alone)
                 cursor.execute(sql, params)
                 return list(cursor.fetchall())
-        before = ", ".join(filter(None, (_ASSUME, _PLAN_ONCE, lock)))
-        prepared.call(cursor, before, sql, {**params, **_assumptions(actor)})
+        before = ", ".join((_ASSUME, _PLAN_ONCE, *((_HOLD_NAME,) if alone else ())))
+        prepared.call(cursor, before, sql, {**params, **_assumptions(actor), "held_name": alone})
         return list(cursor.fetchall())
 
 
-_LOCK: Final = "pg_advisory_xact_lock(hashtextextended({}, 0))"
+def hold_name(name: str) -> None:
+    """Wait for whoever holds the same name, and hold it until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {_HOLD_NAME}", {"held_name": name})
+
+
+_HOLD_NAME: Final = "pg_advisory_xact_lock(hashtextextended(%(held_name)s, 0))"
 # Whatever the arguments: a statement that is called by name is not planned for each of them.
 _PLAN_ONCE: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 _ASSUME: Final = (

@@ -2,20 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Final
-
-from django.db import connection
 
 from apps.conversations.rules import Line
+from apps.governance.acting import hold_name
 from apps.governance.actors import Actor
 from apps.learning.models import Extraction
 from apps.learning.rules import Vetted
 from apps.prompt.tool_names import HOUSE
 from apps.skills.models import Skill
 from apps.texts.likeness import Draft, Likeness, Shelf, tools_in
-
-# Two conversations that end together are compared one after the other; whoever waits does so for two short statements.
-_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('extraction of agent ' || %s, 0))"
 
 
 def called_in(lines: Sequence[Line]) -> frozenset[str]:
@@ -25,8 +20,8 @@ def called_in(lines: Sequence[Line]) -> frozenset[str]:
 
 def compare_one_at_a_time(agent_id: int) -> None:
     """Until the transaction ends nobody else compares a draft with this agent's runbooks, or adds one by extraction."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME, [agent_id])
+    # Two conversations that end together are compared one after the other; who waits does so for two short statements.
+    hold_name(f"extraction of agent {agent_id}")
 
 
 def closest(draft: Vetted, called: Collection[str], agent_id: int, *, actor: Actor) -> tuple[Skill, Likeness] | None:

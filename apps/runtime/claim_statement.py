@@ -12,9 +12,6 @@ from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED
 from apps.tenants.identity import SAID
 
-# Two claims of one conversation would wait for each other: one holds its messages and waits for the turn, the other holds the turn.
-ONE_AT_A_TIME: Final = "'claim in conversation ' || %(conversation)s"
-
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile. One that
 # somebody else looks at is waited for, never left out: that may come to nothing, and a later event would be answered before an

@@ -17,7 +17,7 @@ from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
 from apps.runtime.brought import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
 from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
-from apps.runtime.claim_statement import CLAIM, ONE_AT_A_TIME
+from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
 from apps.runtime.models import ToolStep, Turn
@@ -158,7 +158,8 @@ def claim(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> Cla
         "loop_window": LOOP_WINDOW,
         **PLACES,
     }
-    rows = one_shot(actor, CLAIM, given, alone=ONE_AT_A_TIME)
+    # Two at once would wait for each other: one holds the messages and waits for the turn, the other holds the turn.
+    rows = one_shot(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
     if not rows:
         return None
     told = json.loads(rows[0][0])

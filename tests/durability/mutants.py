@@ -42,8 +42,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("lease", "two claims of a conversation look at once", "apps/runtime/claims.py"),
-        "one_shot(actor, CLAIM, given, alone=ONE_AT_A_TIME)",
-        "one_shot(actor, CLAIM, given)",
+        'CLAIM, given, alone=f"claim in conversation {conversation_id}")',
+        "CLAIM, given)",
         (f"{D}test_ten_threads.py::test_two_claims_of_a_conversation_never_wait_for_each_other",),
     ),
     CodeMutant(

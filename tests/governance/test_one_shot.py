@@ -13,7 +13,6 @@ NAMED = "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_set
 WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
 
 
-OF_WORD = "'statement of ' || %(word)s"
 LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND %(word)s <> ''"
 
 
@@ -89,9 +88,9 @@ def test_a_plan_made_for_one_role_shows_another_what_that_role_may_see(committin
 def test_what_runs_alone_holds_its_name_until_its_transaction_ends(committing: str) -> None:
     # R126
     world, word = make_world(), {"word": "pears"}
-    assert one_shot(world.system, LOCKS, word, alone=OF_WORD) == [(1,)]
+    assert one_shot(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
     assert one_shot(world.system, LOCKS, word) == [(0,)]
     with transaction.atomic():
-        assert one_shot(world.system, LOCKS, word, alone=OF_WORD) == [(1,)]
+        assert one_shot(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
         assert one_shot(world.system, LOCKS, word) == [(1,)]
     assert one_shot(world.system, LOCKS, word) == [(0,)]

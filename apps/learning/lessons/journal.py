@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db import connection
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting
+from apps.governance.acting import acting, hold_name
 from apps.governance.actors import Actor
 from apps.learning.lessons.cases import Case, Told
 from apps.learning.lessons.models import EditCluster, EditClusterCase, LearningVersion, Lesson, LessonCase
@@ -20,8 +19,6 @@ from apps.learning.lessons.rules import (
     key_of_edit,
     seen_again,
 )
-
-_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('lessons of agent ' || %s, 0))"
 
 _KEYS: Final = {LessonSource.EDITED_DRAFT: key_of_edit, LessonSource.DISCARDED_DRAFT: key_of_discard}
 
@@ -39,8 +36,7 @@ class Found:
 
 def one_at_a_time(agent_id: int) -> None:
     """Until the transaction ends nobody else writes or reads this agent's lessons as a whole."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME, [agent_id])
+    hold_name(f"lessons of agent {agent_id}")
 
 
 def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
