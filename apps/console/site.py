@@ -254,6 +254,10 @@ class ConsoleSite(UnfoldAdminSite):
         visit = getattr(request, "visit", None)
         return {**super().each_context(request), "visit": visit, "switches_on": switches_on(request)}
 
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Nothing: the sidebar is ours, and to put together the list that Django would show takes a tenth of a page's time."""
+        return []
+
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """Ask for the old password only where there is one."""
         shown = {**self.each_context(request), **(extra_context or {})}
