@@ -24,10 +24,13 @@ PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.p
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
 WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_floors tests.proof_coverage
 
+# What pytest leaves out unless it is asked for by name; `-m` on a command line takes the place of pyproject's.
+HERE := not browser and not live and not langgraph
+
 # Tracing takes a twelfth of the time; `.ci/run` asks for it.
 TRACED := --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json
 
-.PHONY: help demo test lint browser-test examples-test screenshots live-test proof proof-quick manage clean
+.PHONY: help demo test test-fast test-all format lint browser-test examples-test screenshots live-test proof proof-quick manage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,9 +38,22 @@ help: ## show this list
 demo: $(RUNTIME) ## set up, start everything, play the story, stay until Ctrl-C (ONCE=1: stop after the story)
 	@exec $(PY) -m apps.launcher demo --port $(PORT) $(if $(filter-out 0,$(ONCE)),--once)
 
-test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest, COVER=1 holds the floors of coverage too)
-	$(PY) -m pytest -n auto --dist worksteal $(if $(COVER),$(TRACED)) $(ARGS)
+test: $(DEV) ## set up and run the tests but the slow ones (ARGS="-k name" passes words to pytest)
+	$(PY) -m pytest -n auto --dist worksteal -m "$(HERE) and not slow" $(ARGS)
+
+test-fast: $(DEV) ## tests of the pure rules, in seconds: no database, no process
+	FAST_TESTS=1 $(PY) -m pytest -n 2 --dist worksteal -q -m "$(HERE) and not slow and not processes" tests/rules $(ARGS)
+
+test-all: $(DEV) ## all of them, as .ci/run does it: the slow ones too, counts held to their limits (COVER=1: floors of coverage too)
+	$(if $(ARGS),,HOLD_COUNTS=1) $(PY) -m pytest -n auto --dist worksteal --durations=30 --durations-min=0.5 $(if $(COVER),$(TRACED)) $(ARGS)
 	$(if $(COVER),$(if $(ARGS),,$(PY) -m tests.house.coverage_floors))
+
+format: $(DEV) ## write code and templates in their form, and mend what can be mended
+	@$(VENV)/bin/ruff format --quiet .
+	@$(VENV)/bin/ruff check --fix --quiet . || true
+	@$(VENV)/bin/djlint --reformat --quiet $(TEMPLATES) || true
+	@$(VENV)/bin/djade --target-version 5.2 $(TEMPLATES) || true
+	@$(VENV)/bin/ruff check .
 
 lint: $(DEV) ## format, imports, types, templates
 	@status=0; for check in $(LINT); do \

@@ -7,14 +7,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
+from xdist import is_xdist_worker
 
 from apps.launcher.postgres import Postgres
+from tests.build_counts import IS_HELD, above, begin_counting, counted_statements, counts, limits
 from tests.databases import clone_database, close_connections, leave_alone, point_to
 from tests.factories import make_world
 from tests.ready_cluster import TEMPLATE, ready_server
@@ -22,20 +25,27 @@ from tests.settings import PREFIX
 from tests.standing_clones import StandingClones
 from tests.standing_worlds import STANDING
 from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
-from tests.wholeness import whole_or
+from tests.wholeness import IS_FAST, whole_or
+
+begin_counting()
 
 # While tests are imported and collected nothing becomes garbage, and looking for it takes a third of the time.
 gc.disable()
 
-# Other examples are tried in each run, and a hundred of each in the long proof. How long one takes says how busy the machine is.
+# Other examples are tried in each run: five of each in `make test-fast`, a hundred in the long proof. No deadline: how long one
+# takes says how busy the machine is.
 hypothesis_settings.register_profile(
     "suite",
     parent=hypothesis_settings(),
-    max_examples=whole_or(20, whole=100),
+    max_examples=whole_or(5 if IS_FAST else 20, whole=100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("suite")
+
+
+# Folders whose tests run web processes, workers or threads that wait for each other.
+WHOLE_PROCESSES: Final = ("tests/flows/", "tests/durability/")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -53,7 +63,7 @@ def pytest_xdist_setupnodes() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Trace no test whose lines do not count."""
-    with nullcontext() if is_traced(item) else untraced():
+    with nullcontext() if is_traced(item) else untraced(), counted_statements(item.nodeid):
         return (yield)
 
 
@@ -67,8 +77,12 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long ones begin first: one that began last would run alone."""
+    """Mark what starts the product's own processes as slow, and let slow tests begin first: one that began last would run alone."""
+    for item in items:
+        if item.nodeid.startswith(WHOLE_PROCESSES):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
@@ -76,6 +90,29 @@ def pytest_collection_finish() -> None:
     """What was collected stays until the end: nobody need look again and again whether it is garbage."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_testnodedown(node: Any) -> None:  # Any: xdist declares no type of it
+    """A test process has ended; what it counted is summed up with the others'."""
+    counts.update(getattr(node, "workeroutput", {}).get("counts", {}))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand over what was counted, or fail the run that costs more than its limits."""
+    if is_xdist_worker(session):
+        session.config.workeroutput["counts"] = dict(counts)  # type: ignore[attr-defined]  # xdist's
+    elif IS_HELD and above(counts, limits()) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the run cost, in counts."""
+    terminalreporter.section("counts")
+    for name, count in sorted(counts.items()):
+        terminalreporter.line(f"{count:7} {name}")
+    for sentence in above(counts, limits()) if IS_HELD else ():
+        terminalreporter.line(f"TOO MANY {sentence}", red=True)
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,13 @@ from psycopg import sql
 
 from apps.launcher.postgres import Postgres
 from apps.tenants.roles import forbid_leavings
+from tests.build_counts import CLONES, counts
 
 
 def clone_database(server: Postgres, template: str, name: str) -> None:
     """Make a database like the template and let Django's connections go there."""
     close_connections()
+    counts[CLONES] += 1
     run_as_superuser(server, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
     # Copied as files, since writing each page to the log first takes twice as long.
     clone = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")

@@ -1,4 +1,4 @@
-"""Which tests coverage traces in `make test COVER=1`: those that prove the kernel. Tracing makes a test a third slower."""
+"""Which tests coverage traces in `make test-all COVER=1`: those that prove the kernel. Tracing makes a test a third slower."""
 
 import os
 import sys

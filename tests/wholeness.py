@@ -6,6 +6,8 @@ from typing import TypeVar
 
 Form = TypeVar("Form")
 IS_WHOLE = os.environ.get("WHOLE_TESTS") == "1"
+# Between two edits: `make test-fast`.
+IS_FAST = os.environ.get("FAST_TESTS") == "1"
 
 
 def whole_or(short: Form, *, whole: Form) -> Form:

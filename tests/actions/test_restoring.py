@@ -259,6 +259,7 @@ def test_only_the_shown_plan_is_carried_out(world: World) -> None:
     assert only(world, Persona).style == "Shouting."
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.unmeasured
 def test_a_plan_for_many_skills_asks_no_more_than_one_for_three(world: World) -> None:

@@ -288,6 +288,7 @@ def test_a_tenant_that_is_full_takes_no_more_files(world: World, settings: Setti
     assert (item.outcome, "do not fit" in item.reason) == (Outcome.REFUSED, True)
 
 
+@pytest.mark.slow
 def test_more_than_is_sent_at_once_is_for_the_command(world: World, settings: Settings) -> None:
     settings.ATTACHMENT_BYTES = 60_000_000
     skill = make_skill_with_file(world, "approved", content=b"x" * 50_000_001)

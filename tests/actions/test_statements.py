@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from django.db import connection
 from pytest_django import Settings
 
@@ -46,6 +47,7 @@ def asked(world: World, standin: StandIn, text: str) -> list[str]:
     return sent[: ended + 1]
 
 
+@pytest.mark.slow
 def test_a_turn_costs_the_same_few_statements_whether_its_conversation_is_short_or_long(
     committing: str, standin: StandIn, settings: Settings
 ) -> None:

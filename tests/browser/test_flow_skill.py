@@ -11,7 +11,7 @@ from apps.skills.models import Skill
 from tests.actions.conversing import prompt, reply, tool
 from tests.browser.flowing import look, prefix, visit
 from tests.browser.running import Flow, awaited
-from tests.browser.test_console import sign_in
+from tests.browser.test_console import sign_in_by_form
 from tests.factories import World, make_persona, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 
@@ -47,7 +47,7 @@ def test_a_solved_conversation_becomes_a_skill_of_the_next_session_and_of_no_run
     conversation = solved(flow, world)
     flow.say(world, "Are you open today?", thread="running", customer="http:ben")
     begun = flow.standin.requests()[-1]
-    sign_in(page, world)
+    sign_in_by_form(page, world)
     look(page)
     visit(page, page_of(conversation))
     page.locator("summary", has_text="Resolve").click()

@@ -177,6 +177,7 @@ def test_an_id_of_another_tenant_breaks_the_same_key_as_one_that_is_nowhere() ->
     ] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("table", "column"), [("learning_extraction", "conversation_id"), ("skills_skilluse", "skill_id")]

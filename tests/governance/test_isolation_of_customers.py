@@ -58,6 +58,7 @@ def live_as_another_customer(world: World, standin: StandIn) -> None:
     make_event(world, "I wait.", end_user_key=OTHERS)
 
 
+@pytest.mark.slow
 def test_in_a_turn_no_table_shows_a_row_of_another_customer(standin: StandIn) -> None:
     # R006, R007: a new table joins by being there.
     world = fill(standin.backend).world
@@ -92,6 +93,7 @@ def test_in_a_turn_no_table_shows_a_row_of_another_customer(standin: StandIn) ->
     } <= walled
 
 
+@pytest.mark.slow
 def test_in_a_turn_nothing_is_written_for_another_customer(standin: StandIn) -> None:
     # R006
     world = fill(standin.backend).world

@@ -67,6 +67,7 @@ def by_ids() -> dict[str, Any]:
     return {name: task for name, task in tasks().items() if inspect.signature(task.run).parameters}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_ids())
 def test_a_task_with_another_tenants_id_does_as_little_as_with_none(
     name: str, victim: Filled, stranger: World, settings: Any, standin: StandIn
@@ -143,6 +144,7 @@ NAMING = sorted(name for name in commands() if name not in NO_ROWS and ASKED in 
 PEOPLE = {"add_operator", "invite_member"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(set(NAMING) - PEOPLE))
 def test_a_command_with_another_tenants_key_fails_as_with_none(
     command: str, victim: Filled, stranger: World, tmp_path: Path
@@ -175,6 +177,7 @@ def test_a_command_never_tells_which_tenants_there_are(victim: Filled) -> None:
     assert victim.world.tenant.key not in told.failure + told.out + told.err
 
 
+@pytest.mark.slow
 def test_logs_of_a_whole_day_hold_no_word_of_a_customer(standin: StandIn, caplog: pytest.LogCaptureFixture) -> None:
     # Turns, uses, proposals, extractions: what the product itself says of them at every level.
     caplog.set_level(logging.DEBUG)

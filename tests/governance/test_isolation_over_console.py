@@ -106,6 +106,7 @@ def open_page(client: Client, method: str, pattern: URLPattern, words: dict[str,
     return client.post(path, {"read_at": 1, "reason": "Mine."}) if method == "POST" else client.get(path)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_every_page_of_another_tenants_row_is_like_that_of_none(victim: Filled, stranger: World) -> None:
     # R006, R007: change, history, versions, delete, every decision, and whatever joins them; by GET and by POST.
@@ -162,6 +163,7 @@ def lookups(model: type[Model], row: Any) -> Iterator[tuple[str, object]]:
     yield SEARCH_VAR, "billing"
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_list_is_narrowed_or_searched_to_another_tenants_rows(victim: Filled, stranger: World) -> None:
     # R006
@@ -190,6 +192,7 @@ def test_no_list_shows_another_tenants_row_however_it_is_asked_for(victim: Fille
             assert "Billing" not in page, (model, way)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_form_offers_or_takes_another_tenants_row(victim: Filled, stranger: World) -> None:
     # R006: the choices of a reference, and a choice that was never offered.
@@ -215,6 +218,7 @@ def _add(client: Client, path: str, field: str, word: object) -> Any:
     return client.post(path, {**words, "position": "0", field: word})
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_there_are_no_bulk_actions_and_a_forged_one_does_nothing(victim: Filled, stranger: World) -> None:
     # R006
@@ -228,6 +232,7 @@ def test_there_are_no_bulk_actions_and_a_forged_one_does_nothing(victim: Filled,
     assert prints_of(victim.world) == before
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_looking_a_row_up_by_its_kind_leads_nowhere(victim: Filled, stranger: World) -> None:
     # Django's shortcut from a content type and an id to a page, and its autocompletion.
@@ -255,6 +260,7 @@ def _shortcut(client: Client, kind: int, pk: int) -> Any:
     return client.get(reverse("admin:view_on_site", kwargs={"content_type_id": kind, "object_id": pk}))
 
 
+@pytest.mark.slow
 def test_home_search_and_tenants_show_nothing_of_another_tenant(stranger: World, standin: StandIn) -> None:
     # R006: figures, queues, badges and names before another tenant lived and after.
     client = people(stranger)["operator"]

@@ -82,6 +82,7 @@ def _call(door: Door, token: str, tool: Tool, given: dict[str, object], name: st
     return Shown(door.call(token, tool.name, given | {name: value}))
 
 
+@pytest.mark.slow
 def test_every_tool_answers_for_another_tenants_row_as_for_none(victim: Filled, stranger: World, door: Door) -> None:
     # R006, R007
     before, asked = prints_of(victim.world), 0
@@ -97,6 +98,7 @@ def test_every_tool_answers_for_another_tenants_row_as_for_none(victim: Filled, 
     assert prints_of(victim.world) == before
 
 
+@pytest.mark.slow
 def test_every_filter_of_every_tool_finds_another_tenants_row_as_little_as_none(
     victim: Filled, stranger: World, door: Door
 ) -> None:

@@ -51,6 +51,7 @@ def test_every_act_of_the_policy_is_tried() -> None:
     assert set(WAYS) == set(MUTANTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAYS)
 def test_a_protection_taken_away_is_noticed(observing: "psycopg.Connection[Any]", name: str) -> None:
     machine = Governance()

@@ -54,6 +54,7 @@ def test_every_factory_leaves_one_record_per_act() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_every_row_says_in_words_what_it_is(standin: StandIn) -> None:
     filled = fill(standin.backend)

@@ -1,8 +1,8 @@
-"""Read coverage.json and fail where a scope lies below its floor. Run by `make test COVER=1` after pytest.
+"""Read coverage.json and fail where a scope lies below its floor. Run by `make test-all COVER=1` after pytest.
 
 python -m tests.house.coverage_floors [--everything] [coverage.json]
 
-Tracing makes tests a third slower, so `make test COVER=1` traces what proves the kernel, where every branch has to run
+Tracing makes tests a third slower, so `make test-all COVER=1` traces what proves the kernel, where every branch has to run
 (`tests/house/kernel.coveragerc`, `tests/tracing.py`), and `python -m tests.proof_coverage` traces all.
 """
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from tests.house.sources import HOUSE, Source, functions, imported
 
-DRAWERS = frozenset(
-    {"utils", "util", "helpers", "helper", "common", "services", "service", "managers", "manager", "signals", "misc"}
-)
-FILE_LINES = 400
-FUNCTION_LINES = 40
+DRAWERS = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "signals"})
+# A ratchet, no measure of good code: what is longer already may not grow, and nothing else gets as long.
+FILE_LINES = 500
+FUNCTION_LINES = 60
 SAYS_WHAT_IT_IS_NOT = re.compile(r"\b(not|no|none|never|nothing|nobody|neither|without)\b", re.IGNORECASE)
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 

@@ -1,6 +1,7 @@
 """The files the house rules look at, parsed once, and the walk over them that every rule shares."""
 
 import ast
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,7 +23,12 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text, filename=str(self.path))
+        # All trees stay until the end: to look for garbage among their nodes takes longer than to parse.
+        gc.disable()
+        try:
+            return ast.parse(self.text, filename=str(self.path))
+        finally:
+            gc.enable()
 
     @cached_property
     def line_count(self) -> int:

@@ -41,6 +41,7 @@ def test_setting_without_a_line_is_caught() -> None:
     assert documented.undocumented(names, "`REDIS_URL` is where. DEBUG is not code here.") == ["DEBUG"]
 
 
+@pytest.mark.slow
 def test_every_error_code_is_documented() -> None:
     codes = documented.error_codes(documented.product())
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")

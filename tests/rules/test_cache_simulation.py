@@ -106,6 +106,7 @@ def test_same_setting_gives_the_same_month(calls: Sequence[Call]) -> None:
     assert [call.path[-1].prefix.digest for call in again] == [call.path[-1].prefix.digest for call in calls]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", list(SlotOrder))
 def test_plan_is_billed_as_planned_and_every_miss_has_a_cause(order: SlotOrder) -> None:  # R182, R185
     renderer = Renderer(draw(Setting(days=1, order=order)))

@@ -268,6 +268,7 @@ def guidelines() -> list[Written]:
     return [Written(each.name, Part.SKILL, each.body) for each in found if isinstance(each, Guideline)]
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.skipif(not GUIDELINES.exists(), reason="the runbooks lie beside the repository")
 def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys: pytest.CaptureFixture[str]) -> None:

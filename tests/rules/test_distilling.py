@@ -220,6 +220,7 @@ def rewrite(chance: random.Random, before: tuple[Fact, ...], lines: list[SourceL
     return [*left, *new]
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.whole
 @settings(max_examples=whole_or(1, whole=3))

@@ -102,6 +102,7 @@ def test_a_whole_new_text_is_read_sentence_by_sentence() -> None:
     assert kinds == {Change.ADDED, Change.REMOVED}
 
 
+@pytest.mark.slow
 def test_many_and_hostile_edits_are_read_in_bounded_time() -> None:
     chance = random.Random(2)
     words = [f"word{number}" for number in range(300)]

@@ -151,6 +151,7 @@ def test_any_answer_can_be_read_and_looked_for(result: object) -> None:
     assert Firewall.against(known_from(result)).mask(json.dumps(result)).text
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.skipif(not REAL.exists(), reason="the shared transcripts are not here")
 def test_nothing_of_the_customers_is_left_in_real_transcripts() -> None:

@@ -20,6 +20,8 @@ from apps.launcher.places import PROJECT
 from apps.launcher.processes import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
 from tests.patience import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.processes
+
 SLEEPER = "import os, time; print(os.getpid(), 'ready to work', flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPER
 SUPERVISE = f"""
@@ -195,6 +197,7 @@ def test_a_second_demo_in_the_same_home_is_refused(home: Path) -> None:
     assert "A demo runs in" in refused.stderr
 
 
+@pytest.mark.slow
 def test_terminating_the_launcher_stops_what_it_started(home: Path) -> None:
     launcher = subprocess.Popen(
         python("-m", "apps.launcher", "run", "--", sys.executable, "-c", SLEEPER),

@@ -14,6 +14,8 @@ from apps.launcher.children import wait_until
 from apps.launcher.places import PROJECT
 from apps.launcher.valkey import Valkey
 
+pytestmark = pytest.mark.processes
+
 START_AND_SAY_READY = """
 import sys, time
 from pathlib import Path

@@ -258,6 +258,7 @@ def quarter(seed: int) -> tuple[dict[str, Lesson], list[Version], str]:
     return lessons, versions, body
 
 
+@pytest.mark.slow
 def test_ten_thousand_lessons_of_a_quarter_stay_within_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     began = time.process_time()
     lessons, versions, body = quarter(6)

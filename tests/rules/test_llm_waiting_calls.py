@@ -61,6 +61,7 @@ def test_silence_ends_with_the_time_the_request_allows(base_url: str) -> None:
     assert time.monotonic() - started < 50
 
 
+@pytest.mark.slow
 def test_two_hundred_calls_wait_together_and_leave_no_socket_behind(base_url: str) -> None:
     call(base_url, "POST", "/standin/delay", {"seconds": 1})
     before = sockets()

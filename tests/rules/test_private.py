@@ -204,6 +204,7 @@ def _seconds(firewall: Firewall, text: str, times: int) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.whole
 @pytest.mark.parametrize("name", share_of(0, list(HOSTILE), rows=4))

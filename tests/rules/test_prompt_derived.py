@@ -120,6 +120,7 @@ def test_more_that_was_heard_never_clears_a_line(text: str) -> None:
     assert few <= {found.number for found in derived(lines, Heard((ORDER, "zebra", text)))}
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("piece", ["a ", "1.", "Aa ", "order over fifty euros ", "我", "x@y.", "$1 ", "a-", "&#97;"])
 def test_a_long_text_takes_its_length_and_not_the_square_of_it(piece: str) -> None:

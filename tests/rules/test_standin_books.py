@@ -132,6 +132,7 @@ def test_bill_outlives_the_kept_requests_and_can_be_opened_anew(base_url: str) -
     until(base_url, "in_flight", 0)
 
 
+@pytest.mark.slow
 def test_hundred_calls_at_once_are_counted_together(base_url: str) -> None:
     # Long enough that the last of them is sent before the first is answered, however busy the machine.
     call(base_url, "POST", "/standin/delay", {"seconds": 8})

@@ -16,6 +16,7 @@ from tests.surfaces.api.asking import ROOT
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 
 
+@pytest.mark.slow
 def test_document_is_written_without_a_warning(tmp_path: Path) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", file=str(tmp_path / "schema.yml"))
 

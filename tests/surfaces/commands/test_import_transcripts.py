@@ -136,6 +136,7 @@ class _Terminal(StringIO):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="The airline transcripts do not lie beside this repository.")
 def test_hundred_real_transcripts_import_whole(world: World) -> None:
     words = ("import_transcripts", str(REAL), "--tenant", "acme-import", "--agent", "support")

@@ -116,6 +116,7 @@ def test_conversations_of_another_agent_or_tenant_are_left_alone(world: World, s
         assert not Extraction.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="The airline transcripts do not lie beside this repository.")
 def test_hundred_real_conversations_each_get_a_verdict_and_no_draft_twice(world: World, standin: str) -> None:
     run("import_transcripts", str(REAL), "--tenant", "acme-mine", "--agent", "support")

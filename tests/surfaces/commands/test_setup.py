@@ -68,6 +68,7 @@ def test_an_empty_database_is_set_up_the_same_whether_roles_or_policy_come_last(
     assert run("makemigrations", "--check", "--dry-run").failure == ""
 
 
+@pytest.mark.slow
 def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> None:
     assert run("migrate", "--check", "--verbosity", "0").failure == ""
     assert "No migrations to apply" in run("migrate").out

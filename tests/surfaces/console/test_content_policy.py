@@ -59,6 +59,7 @@ def test_who_is_not_signed_in_gets_no_wider_policy(client: Client) -> None:
     assert _policy(client, "/admin/nowhere/")["default-src"] == ["'none'"]
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_page_carries_a_script_or_a_style_of_its_own(world: World, admin: Client) -> None:
     furnished(world)

@@ -47,6 +47,7 @@ def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:
     assert "Nothing of this in these days." in page
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_every_page_opens_for_every_member(world: World, operator: Client, admin: Client) -> None:
     rows = furnished(world)

@@ -27,6 +27,7 @@ from tests.factories import World, make_event, make_limit, make_persona, make_sk
 from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import form_values, list_of, page_of, save, words_of
 from tests.talking import make_assistant, make_trial, tell_assistant
+from tests.wholeness import share_of
 
 SENTINEL = "xyzzy-4711"
 STYLE = "Sing every answer."
@@ -108,6 +109,7 @@ def test_a_talk_as_text_has_tools_and_what_they_showed() -> None:
     assert told.endswith("Shown.\n")
 
 
+@pytest.mark.slow
 def test_the_newest_proposals_are_offered_and_an_older_one_by_its_link(
     operator: Client, world: World, proposal: Proposal
 ) -> None:
@@ -175,6 +177,8 @@ def test_nobody_finds_a_colleagues_talk(operator: Client, admin: Client, world: 
     assert operator.get(reverse("admin:trial", args=[trial.pk])).status_code == 200
 
 
+@pytest.mark.slow
+@pytest.mark.whole
 def test_nothing_that_is_tried_stands_in_any_list(
     operator: Client, admin: Client, world: World, proposal: Proposal, standin: StandIn
 ) -> None:
@@ -188,8 +192,8 @@ def test_nothing_that_is_tried_stands_in_any_list(
         *lists,
         *(f"/api/v1/{name}" for name in ("conversations", "sessions", "escalations", "drafts", "extractions")),
     ]
-    for client in (operator, admin):
-        for path in asked:
+    for row, client in enumerate((operator, admin)):
+        for path in share_of(row, asked, rows=2):
             page = client.get(path, follow=True)
             assert page.status_code == 200, path
             found = [mark for mark in marks if mark in page.content.decode()]
@@ -204,6 +208,7 @@ def test_without_an_agent_for_customers_the_page_says_so(operator: Client, world
     assert "None. Nobody but you reads yours." in words_of(operator.get(reverse("admin:playground")))
 
 
+@pytest.mark.slow
 def test_the_pages_ask_as_often_with_much_as_with_little(
     operator: Client, world: World, proposal: Proposal, standin: StandIn
 ) -> None:

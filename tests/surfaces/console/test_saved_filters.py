@@ -81,6 +81,7 @@ def test_a_filter_is_saved_and_its_link_gives_the_same_rows(world: World, operat
     assert f'{link} aria-current="page"' not in " ".join(text_of(operator.get(INBOX)).split())
 
 
+@pytest.mark.slow
 def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> None:
     make_skill(world)
     of_agent = f"agent__id__exact={world.agent.pk}"

@@ -70,6 +70,7 @@ def test_a_code_is_asked_for_behind_the_password_and_leads_where_one_was_going(h
     assert half.get(CODE)["Location"] == HOME
 
 
+@pytest.mark.slow
 def test_no_page_opens_by_half_and_nothing_is_done(half: Client) -> None:
     every = places()
     assert len(every) > 150

@@ -52,6 +52,7 @@ def test_a_part_whose_owners_cannot_be_read_is_shown_and_says_so(
     assert "somebody:" not in words_of(page)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_page_says_behind_which_slot_each_cache_mark_stood(standin: StandIn) -> None:
     # R181

@@ -46,6 +46,7 @@ def test_versions_name_people_and_not_their_numbers(world: World, operator: Clie
     assert world.operator.label not in compared
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 def test_every_governed_noun_has_the_page_and_strangers_have_none(world: World, operator: Client) -> None:  # R006
     stranger = signed_in(make_world().operator_user)

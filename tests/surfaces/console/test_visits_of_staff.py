@@ -129,6 +129,7 @@ def test_who_is_superuser_no_more_is_nobody_at_once(world: World, staff: Client)
     assert client.get("/admin/")["Location"].startswith("/admin/login/")
 
 
+@pytest.mark.slow
 def test_a_visitor_reads_every_list_and_approves_nothing(world: World, staff: Client) -> None:
     skill, persona = make_skill_with_file(world), make_persona(world)
     enter(staff, world)

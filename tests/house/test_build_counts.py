@@ -1,0 +1,43 @@
+"""What the build costs in counts: each is counted, and a run that costs more than its limits is named."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from django.db import connection
+
+from apps.launcher.places import PROJECT
+from tests.build_counts import CLONES, FIXED_SET, PROCESSES, STATEMENTS, above, counted_statements, counts, limits
+
+# Runs none of the product.
+pytestmark = pytest.mark.unmeasured
+
+
+def test_every_count_has_a_limit() -> None:
+    assert set(limits()) == {PROCESSES, CLONES, STATEMENTS}
+
+
+def test_more_than_the_limit_is_named_and_less_is_not() -> None:
+    [sentence] = above(Counter({PROCESSES: 8, CLONES: 5}), {PROCESSES: 7, CLONES: 5})
+    assert sentence.startswith(f"{PROCESSES}: 8, at most 7")
+    assert above(Counter({"threads": 1}), {}) != []
+
+
+def test_a_process_is_counted_whoever_starts_it() -> None:
+    before = counts[PROCESSES]
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    assert counts[PROCESSES] == before + 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "counted"), [(FIXED_SET[0], 1), ("tests/actions/test_tenants.py", 0)])
+def test_statements_are_counted_of_the_fixed_set_alone(path: str, counted: int) -> None:
+    before = counts[STATEMENTS]
+    with counted_statements(f"{path}::test"), connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    assert counts[STATEMENTS] - before == counted
+
+
+def test_the_fixed_set_is_there() -> None:
+    assert [path for path in FIXED_SET if not (PROJECT / path).exists()] == []
