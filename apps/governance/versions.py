@@ -39,11 +39,6 @@ class Version:
             None if self.values is None else {name: value for name, value in self.values.items() if name != "tenant_id"}
         )
 
-    @property
-    def is_removal(self) -> bool:
-        """Whether the change took the row away."""
-        return self.number == 0
-
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
@@ -73,11 +68,6 @@ def version_of(record: ChangeRecord) -> Version:
         reason=text.reason if text else "",
         values=text.after if text else None,
     )
-
-
-def versions_of(row: Governed) -> list[Version]:
-    """Every version of a row, the newest first."""
-    return [version_of(record) for record in records_of(row._meta.label_lower, row.pk)]
 
 
 def record_named(subject_type: str, subject_id: int, number: int) -> ChangeRecord:

@@ -4,7 +4,6 @@ MID and LONG are lists of facts that a model rewrites. Each fact cites what it r
 made up can be told without a model.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -24,8 +23,6 @@ DROPPED_AT_MOST: Final = 0.25
 SHARED: Final = 0.5
 # Without a citation so much of its words has to stand there: what is like it is not the same.
 REPEATED: Final = 0.8
-# Facts that no rewrite may touch leave this share of a budget to the others.
-PERMANENT_AT_MOST: Final = 0.5
 # A tier that is over its budget comes down step by step, since no rewrite may drop much at once.
 SHRINKS_TO: Final = 0.95
 REPLY_CHARACTERS: Final = 60_000
@@ -93,29 +90,6 @@ class Refused:
     reasons: tuple[str, ...]
     dropped: tuple[Fact, ...] = ()
     unsupported: tuple[Fact, ...] = ()
-
-
-_MARK: Final = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
-_CITED: Final = re.compile(r"\s*\[([\w.:-]{1,40}(?:,\s?[\w.:-]{1,40}){0,20})\]\s*\Z")
-
-
-def facts_in(text: str) -> tuple[Fact, ...]:
-    """The facts of a text of people: each bullet is one, and each sentence of what is no bullet. [a, b] at the end cites."""
-    said: list[str] = []
-    for line in text.splitlines():
-        if mark := _MARK.match(line):
-            said.append(line[mark.end() :])
-        elif not line.lstrip().startswith("#"):
-            said += _SENTENCE_END.split(line)
-    facts = (_fact(each.strip()) for each in said if each.strip())
-    return tuple({each.fact_id: each for each in facts if each.text}.values())[:FACTS_AT_MOST]
-
-
-def _fact(said: str) -> Fact:
-    cited = _CITED.search(said)
-    text = (said[: cited.start()] if cited else said)[:FACT_CHARACTERS]
-    return Fact(fact_id(text), text, tuple(cited[1].replace(" ", "").split(",")) if cited else ())
 
 
 def fact_id(text: str) -> str:
@@ -249,12 +223,3 @@ def _allowed_tokens(before: Sequence[Fact], budget_tokens: int) -> int:
     """The budget; where a tier is over it already, somewhat less than it has."""
     has = tokens_of(before)
     return budget_tokens if has <= budget_tokens else max(budget_tokens, int(has * SHRINKS_TO))
-
-
-def permanent_flaw(facts: Sequence[Fact], fact: Fact, budget_tokens: int) -> str:
-    """Why a fact cannot be made permanent; empty if it can."""
-    marked = [each for each in facts if each.is_permanent and each.fact_id != fact.fact_id]
-    size, allowed = tokens_of([*marked, fact]), int(PERMANENT_AT_MOST * budget_tokens)
-    if size <= allowed:
-        return ""
-    return f"Permanent facts would have {size} tokens; {allowed} are allowed. Let another one go, or shorten this one."

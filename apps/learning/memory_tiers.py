@@ -9,7 +9,6 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from apps.llm.tokens import BYTES_PER_TOKEN
-from apps.schedules.rules import next_time
 
 LINE_TOKENS: Final = 200
 
@@ -73,17 +72,6 @@ class Switches:
 
     def is_on(self, tier: Tier) -> bool:
         return self.auto and {Tier.SHORT: self.short, Tier.MID: self.mid, Tier.LONG: self.long}[tier]
-
-
-def due_tiers(
-    last_run_at: Mapping[Tier, datetime], on_since: datetime, now: datetime, *, timezone: str, switches: Switches
-) -> tuple[Tier, ...]:
-    """The tiers to distil now, in the order in which one reads the other. Times that were missed are made up for once."""
-    return tuple(
-        tier
-        for tier in Tier
-        if switches.is_on(tier) and next_time(PLANS[tier], timezone, last_run_at.get(tier, on_since)) <= now
-    )
 
 
 def is_held(tier: Tier, stored_runs: int) -> bool:

@@ -27,8 +27,3 @@ def is_one_line(text: str) -> bool:
 def touches(sections: Iterable[str]) -> frozenset[Touch]:
     """What a change of these sections reaches: hard don'ts weigh more than voice."""
     return frozenset(Touch.AVOID if section == "avoid" else Touch.PERSONA for section in sections)
-
-
-def as_lines(text: str) -> list[str]:
-    """One rule to a line, without empty ones."""
-    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -138,11 +138,6 @@ def _closing(body: str) -> str:
     return f'</data id="{_fence_id(body)}">'
 
 
-def scrub_identity(text: str) -> str:
-    """A name or number on one line and without brackets, so that it cannot close a header or open another (R076)."""
-    return scrub(text, IDENTITY_CHARACTERS, Scribe(Slot.TURN)) or "unknown"
-
-
 def scrub(text: str, cap: int, scribe: Scribe) -> str:
     """One clean line without brackets. What a bracket hid is cleaned as well, so this goes on until nothing changes."""
     before, now = "", _without_brackets(text)

@@ -114,11 +114,6 @@ class Assembled:
         return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
 
     @property
-    def personal(self) -> tuple[Part, ...]:
-        """Slot 5, one customer's own; breakpoint B stands behind it."""
-        return tuple(part for part in self.parts if part.slot is Slot.PROFILE)
-
-    @property
     def sha256(self) -> str:
         """The hash of the bytes that are sent."""
         return hashlib.sha256(self.text.encode()).hexdigest()

@@ -50,17 +50,12 @@ class Verdict:
 
 
 def may_call(breaker: Breaker, now: datetime) -> Verdict:
-    """Whoever is told to probe notes it with `began_probe` before the call, so that nobody else does."""
+    """A turn that may probe marks the breaker half open in the database before its call, so that no other turn probes."""
     if breaker.state is State.CLOSED:
         return Verdict(Permission.CALL)
     if breaker.opened_until is not None and now < breaker.opened_until:
         return Verdict(Permission.WAIT, breaker.opened_until)
     return Verdict(Permission.PROBE)
-
-
-def began_probe(breaker: Breaker, now: datetime) -> Breaker:
-    """One call looks whether the endpoint is back; the others go on waiting for it."""
-    return replace(breaker, state=State.HALF_OPEN, opened_until=now + PROBE)
 
 
 def after_failure(breaker: Breaker, now: datetime, is_counted: bool, *, is_probe: bool = False) -> Breaker:

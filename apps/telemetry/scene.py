@@ -3,18 +3,15 @@
 A scene is a list of facts that grows: whoever learns who asks notes it, and the line at the end of the request says it too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, copy_context
-from typing import Final, ParamSpec, TypeVar
+from contextvars import ContextVar
+from typing import Final
 
 Fact = str | int
 
 # What a scene may tell. No name and no word of a customer is among them.
 FACTS: Final = frozenset({"request_id", "tenant_id", "actor", "task", "task_id", "conversation_id", "turn_id"})
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _scene: ContextVar[dict[str, Fact] | None] = ContextVar("scene", default=None)
 
@@ -57,12 +54,6 @@ def note(**facts: Fact | None) -> None:
 def facts_now() -> Mapping[str, Fact]:
     """What a line says just now."""
     return _scene.get() or {}
-
-
-def in_this_scene(call: Callable[P, R]) -> Callable[P, R]:
-    """The call as it is made from here, for a thread that somebody else starts."""
-    context = copy_context()
-    return lambda *args, **kwargs: context.copy().run(call, *args, **kwargs)
 
 
 def _refuse_unknown(facts: Mapping[str, object]) -> None:

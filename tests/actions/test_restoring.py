@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord
-from apps.governance.versions import versions_of
+from apps.governance.versions import records_of, version_of
 from apps.memory.actions import amend_block, amend_memory, amend_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (
@@ -129,8 +129,8 @@ def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_
     _, checkpoint = carry_out(of_agent(world, moment), world.operator)
     assert checkpoint is not None
     with acting(world.operator):
-        [newest, _, first] = versions_of(persona)
-        [retired, _] = versions_of(rule)
+        newest, _, first = map(version_of, records_of("personas.persona", persona.pk))
+        retired, _ = map(version_of, records_of("personas.standingrule", rule.pk))
         evidence = ChangeRecord.objects.get(pk=newest.record_id).evidence
     assert (newest.number, newest.by) == (3, world.operator.label)
     assert newest.reason == f"Restores version 1 of {first.created_at.isoformat(timespec='seconds')}."

@@ -1,5 +1,6 @@
 """A failing endpoint is left alone for a while, and one call looks whether it is back."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,6 @@ from apps.runtime.breaking import (
     Verdict,
     after_failure,
     after_success,
-    began_probe,
     may_call,
 )
 
@@ -22,6 +22,11 @@ NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 def after(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
+
+
+def began_probe(breaker: Breaker, now: datetime) -> Breaker:
+    """The breaker as the database leaves it when a turn begins its probe."""
+    return replace(breaker, state=State.HALF_OPEN, opened_until=now + PROBE)
 
 
 def called(*, failures: int, successes: int, now: datetime = NOW) -> Breaker:

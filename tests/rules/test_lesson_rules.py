@@ -16,16 +16,13 @@ from apps.learning.lessons.rules import (
     FIRST_CONFIDENCE,
     LESSONS_PER_DIGEST,
     VERSIONS_KEPT,
-    ApplyMode,
     Correction,
     Lesson,
     LessonSource,
     Version,
-    VersionStatus,
     bullets_of,
     corrections_to_digest,
     dedup_key,
-    first_status,
     is_faded,
     is_promotable,
     key_of_discard,
@@ -175,12 +172,6 @@ def test_a_digest_reads_the_latest_corrections_in_their_order() -> None:
     random.Random(1).shuffle(corrections)
     assert [each.correction_id for each in corrections_to_digest(corrections)] == list(range(10, 60))
     assert corrections_to_digest(corrections, limit=0) == ()
-
-
-def test_the_tenant_decides_whether_a_version_waits() -> None:
-    # R149
-    assert first_status(ApplyMode.AUTO) is VersionStatus.ACTIVE
-    assert first_status(ApplyMode.APPROVAL) is VersionStatus.PENDING
 
 
 @given(st.integers(0, 60), st.sets(st.integers(1, 60)), st.integers(0, 60), st.sets(st.integers(1, 60), max_size=3))

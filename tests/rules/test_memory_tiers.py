@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.learning.memory_tiers import BUDGET_TOKENS, LogLine, Switches, Tier, due_tiers, is_held, short_tier
+from apps.learning.memory_tiers import BUDGET_TOKENS, PLANS, LogLine, Switches, Tier, is_held, short_tier
 from apps.llm.tokens import estimate_tokens
+from apps.schedules.rules import next_time
 
 # A Saturday.
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 BERLIN = "Europe/Berlin"
-ALL = Switches(long=True)
-
-
-def due(last: dict[Tier, datetime], now: datetime, timezone: str = "UTC", switches: Switches = ALL) -> list[Tier]:
-    return list(due_tiers(last, NOW, now, timezone=timezone, switches=switches))
 
 
 def test_the_log_is_told_by_days_of_the_tenants_calendar_in_its_order() -> None:
@@ -61,31 +57,18 @@ def test_short_never_exceeds_its_budget_and_drops_the_oldest_first(pairs: list[t
 
 
 @pytest.mark.parametrize(
-    ("now", "tiers"),
+    ("tier", "first", "second"),
     [
-        ("2026-05-10T02:59", []),
-        ("2026-05-10T03:00", [Tier.SHORT]),
-        ("2026-05-10T03:30", [Tier.SHORT, Tier.MID]),
-        ("2026-06-01T04:00", [Tier.SHORT, Tier.MID, Tier.LONG]),
+        (Tier.SHORT, "2026-05-10T03:00", "2026-05-11T03:00"),
+        (Tier.MID, "2026-05-10T03:30", "2026-05-17T03:30"),
+        (Tier.LONG, "2026-06-01T04:00", "2026-07-01T04:00"),
     ],
 )
-def test_each_tier_is_due_by_the_tenants_clock(now: str, tiers: list[Tier]) -> None:
+def test_each_tier_is_planned_by_the_tenants_clock(tier: Tier, first: str, second: str) -> None:
     # R170, R171, R172
-    moment = datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(BERLIN))
-    assert due({}, moment, BERLIN) == tiers
-
-
-def test_a_tier_that_ran_is_due_again_at_its_next_time() -> None:
-    ran = datetime(2026, 5, 10, 3, 30, tzinfo=UTC)
-    assert due({Tier.SHORT: ran, Tier.MID: ran}, ran) == []
-    assert due({Tier.SHORT: ran, Tier.MID: ran}, ran + timedelta(days=6)) == [Tier.SHORT]
-    assert due({Tier.SHORT: ran, Tier.MID: ran}, ran + timedelta(days=7)) == [Tier.SHORT, Tier.MID]
-
-
-def test_times_that_were_missed_are_made_up_for_once() -> None:
-    later = NOW + timedelta(days=100)
-    assert due({}, later) == [Tier.SHORT, Tier.MID, Tier.LONG]
-    assert due(dict.fromkeys(Tier, later), later) == []
+    planned = next_time(PLANS[tier], BERLIN, NOW)
+    assert planned == datetime.fromisoformat(first).replace(tzinfo=ZoneInfo(BERLIN))
+    assert next_time(PLANS[tier], BERLIN, planned) == datetime.fromisoformat(second).replace(tzinfo=ZoneInfo(BERLIN))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +82,7 @@ def test_times_that_were_missed_are_made_up_for_once() -> None:
 )
 def test_switches_turn_tiers_off_and_long_is_off_until_somebody_wants_it(switches: Switches, tiers: list[Tier]) -> None:
     # R174
-    assert due({}, NOW + timedelta(days=60), switches=switches) == tiers
+    assert [tier for tier in Tier if switches.is_on(tier)] == tiers
 
 
 def test_only_the_first_run_of_long_waits_for_a_person() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.governance.tiers import Touch
-from apps.personas.rules import LOCALE, as_lines, is_one_line, touches
+from apps.personas.rules import LOCALE, is_one_line, touches
 
 
 @pytest.mark.parametrize("name", ["Grace Hopper", "", "Müller & Söhne GmbH", "9 h 30", "日本語"])
@@ -46,9 +46,3 @@ def test_hard_donts_weigh_more_than_voice() -> None:
     assert touches(["style", "goals"]) == {Touch.PERSONA}
     assert touches(["style", "avoid"]) == {Touch.PERSONA, Touch.AVOID}
     assert touches([]) == frozenset()
-
-
-def test_a_text_of_rules_is_one_rule_to_a_line() -> None:
-    # R052
-    assert as_lines("Be kind.\n\n  Never guess.  \n") == ["Be kind.", "Never guess."]
-    assert as_lines("\n") == []

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from apps.telemetry.lines import JsonLines, PlainLines
 from apps.telemetry.meters import Counter, Durations, Gauge, exposition, heading, sample
 from apps.telemetry.requests import ROUTE, Watched
-from apps.telemetry.scene import facts_now, in_this_scene, note, scene, set_scene
+from apps.telemetry.scene import Fact, facts_now, note, scene, set_scene
 
 SECRET = "my card is 4711"
 LINE = re.compile(r'[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? ([0-9.e+-]+|\+Inf)')
@@ -66,15 +65,13 @@ def test_a_line_says_nothing_that_is_not_named() -> None:
         note(words="x")
 
 
-def test_the_scene_goes_along_into_threads_and_stays_apart_between_tasks() -> None:
-    async def turn(number: int) -> tuple[int, int]:
+def test_a_scene_follows_its_task_and_the_threads_it_awaits_and_no_other_task() -> None:
+    async def turn(number: int) -> tuple[Fact, Fact]:
         with scene(turn_id=number):
-            await asyncio.sleep(0)
-            with ThreadPoolExecutor(1) as threads:
-                inside = threads.submit(in_this_scene(lambda: int(facts_now()["turn_id"]))).result()
-            return int(facts_now()["turn_id"]), inside
+            inside = await asyncio.to_thread(lambda: facts_now()["turn_id"])
+            return facts_now()["turn_id"], inside
 
-    async def turns() -> list[tuple[int, int]]:
+    async def turns() -> list[tuple[Fact, Fact]]:
         return list(await asyncio.gather(*map(turn, range(5))))
 
     assert asyncio.run(turns()) == [(number, number) for number in range(5)]

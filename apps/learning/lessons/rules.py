@@ -168,17 +168,6 @@ class ApplyMode(StrEnum):
     APPROVAL = "approval"
 
 
-class VersionStatus(StrEnum):
-    """Whether a version is what agents read."""
-
-    PENDING = "pending"
-    ACTIVE = "active"
-
-
-def first_status(mode: ApplyMode) -> VersionStatus:
-    return VersionStatus.ACTIVE if mode is ApplyMode.AUTO else VersionStatus.PENDING
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """One version of what an agent has learned, as far as pruning asks."""
