@@ -201,7 +201,7 @@ def ground() -> Iterator[Ground]:
 def standin_process(home: Path) -> Iterator[str]:
     """The stand-in model in a process of its own, and its address."""
     port_file = home / "port"
-    command = (sys.executable, "-m", "apps.llm.standin", "--port-file", port_file)
+    command = (sys.executable, "-m", "apps.standin", "--port-file", port_file)
     with (home / "standin.log").open("wb") as log:
         child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, log=log)
     try:

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 from tests.databases import clone_database, close_connections
 from tests.factories import World
 from tests.governance.filled import Filled, fill

@@ -25,7 +25,7 @@ from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
 
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
-from apps.llm.standin.running import running_standin  # noqa: E402
+from apps.standin.thread_server import running_standin  # noqa: E402
 from tests.databases import clone_database  # noqa: E402
 from tests.machine.deeds import DEEDS  # noqa: E402
 from tests.machine.machine import Governance, Told  # noqa: E402

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 
 
 @dataclass(frozen=True)

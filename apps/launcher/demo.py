@@ -118,7 +118,7 @@ def _start_programs(
 
 
 def _standin(url: str) -> Program:
-    command = python("-m", "apps.llm.standin", "--port", url.rpartition(":")[2])
+    command = python("-m", "apps.standin", "--port", url.rpartition(":")[2])
     return Program("stand-in", command, answers(f"{url}/healthz"))
 
 

@@ -25,7 +25,7 @@ from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 from tests.databases import clone_database, close_connections, point_to
 from tests.folders import own_folder
 from tests.patience import PATIENCE_SECONDS

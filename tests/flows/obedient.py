@@ -15,7 +15,7 @@ from typing import Any
 
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.anthropic.translation import STAND_IN_HEADER
-from apps.llm.standin.requests import Asked, InvalidRequest, parse_request
+from apps.standin.requests import Asked, InvalidRequest, parse_request
 from tests.flows.orders import EVERYTHING, Orders, orders_in
 
 CALLS_AT_ONCE = 13

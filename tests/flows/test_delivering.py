@@ -9,8 +9,8 @@ from pytest_django import Settings
 from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.standin.running import running_standin
 from apps.runtime.engine import Engine, Limits
+from apps.standin.thread_server import running_standin
 from apps.webhooks.models import Delivery
 from tests.factories import World, make_event, make_persona, make_world
 from tests.hooking import listening, make_webhook

@@ -13,10 +13,10 @@ from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.standin.running import running_standin
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
 from apps.schedules.models import ScheduleRun
+from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent
 from tests.factories import World, make_event, make_persona, make_world
 from tests.scheduling import comes_due, make_schedule

@@ -8,9 +8,9 @@ from pytest_django import Settings
 from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.standin.running import running_standin
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
+from apps.standin.thread_server import running_standin
 from tests.factories import make_event, make_persona, make_world
 from tests.flows.test_engine import asked, slow_down, turn_of
 from tests.patience import PATIENCE_SECONDS

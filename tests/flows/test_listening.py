@@ -16,11 +16,11 @@ from apps.kill_switches.models import KillSwitch
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.backend import Listener
-from apps.llm.standin.running import running_standin
 from apps.runtime.claims import Claim
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.loop import CALL_SECONDS
 from apps.runtime.models import Turn
+from apps.standin.thread_server import running_standin
 from tests.factories import World, make_event, make_persona, make_world
 from tests.patience import PATIENCE_SECONDS
 

@@ -14,12 +14,12 @@ from apps.governance.policy import Act
 from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, extract_skill
 from apps.learning.tier_acts import run_tier
 from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.standin.running import running_standin
 from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal
 from apps.runtime.agreement import ACTS
 from apps.runtime.tasks import take_turn
 from apps.runtime.tending import TENDING
+from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.contradicting import CONTRADICTING_TASKS

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 from tests.rules.standin_http import call
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 
 from apps.llm.backend import Json, JsonObject
-from apps.llm.standin.behaviour import decide
-from apps.llm.standin.decisions import Call, Calls, Say
-from apps.llm.standin.requests import parse_request
+from apps.standin.behaviour import decide
+from apps.standin.decisions import Call, Calls, Say
+from apps.standin.requests import parse_request
 
 ADA = "# Agent persona\n\n## Identity\nYou are Ada, the support agent for Acme Tools.\n\n## Style\nShort and warm."
 SKILLS = (

@@ -10,9 +10,9 @@ import pytest
 
 from apps.llm.anthropic.async_client import guarded_backend_at
 from apps.llm.backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
-from apps.llm.standin.running import running_standin
 from apps.runtime.clients import Clients
 from apps.runtime.reach import nowhere_else
+from apps.standin.thread_server import running_standin
 from apps.tenants.reached import Reached
 from tests.rules.looping import HELLO
 from tests.rules.standin_http import requests_of

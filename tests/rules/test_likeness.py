@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from apps.conversations.transcripts import Transcript, parse_line
 from apps.learning.rules import Accepted, gate
-from apps.llm.standin.extractor import extract
 from apps.prompt.extraction import TranscriptLine, transcript_message
+from apps.standin.learning_agents.extractor import extract
 from apps.texts.likeness import ENOUGH, Draft, Likeness, Shelf, grouped, tools_in
 from tests.rules.alike_drafts import TUNED_ON
 from tests.rules.alike_drafts_held_out import HELD_OUT

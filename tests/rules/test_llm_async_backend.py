@@ -26,7 +26,7 @@ from apps.llm.backend import (
     TimedOut,
     UnknownStopReason,
 )
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 from tests.rules.looping import HELLO, ask, silent, within_loop
 from tests.rules.standin_http import call, requests_of
 

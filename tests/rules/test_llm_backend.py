@@ -32,7 +32,7 @@ from apps.llm.backend import (
     Usage,
     WhoActs,
 )
-from apps.llm.standin.running import running_standin
+from apps.standin.thread_server import running_standin
 from tests.patience import PATIENCE_SECONDS
 
 GET_SKILL = Tool(

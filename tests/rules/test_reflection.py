@@ -8,7 +8,6 @@ import pytest
 
 from apps.conversations.rules import Line, ToolCall
 from apps.learning.rules import MEMORY_CHARACTERS, Refused, bounds_of, day_to_reflect_on, masked, vet_memory
-from apps.llm.standin.reflector import reflect
 from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS
 from apps.prompt.extraction import ExtractedSkill, Malformed, TranscriptLine
 from apps.prompt.reflection import (
@@ -21,6 +20,7 @@ from apps.prompt.reflection import (
     parse_reflection,
     reflection_schema,
 )
+from apps.standin.learning_agents.reflector import reflect
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from apps.llm.backend import Json, JsonObject
-from apps.llm.standin.arrivals import Arrived
-from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, Endpoint
+from apps.standin.http_api.endpoint import ENTRIES_BEFORE_SWEEP, Endpoint
+from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 

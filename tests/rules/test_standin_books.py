@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from apps.llm.backend import Json, JsonObject, Usage
-from apps.llm.standin import books
-from apps.llm.standin.arrivals import Arrived
-from apps.llm.standin.books import Books
+from apps.standin.http_api import billing
+from apps.standin.http_api.billing import Books
+from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, bill, call, until, usage_of
 
@@ -94,7 +94,7 @@ def test_questions_have_a_line_each_however_often_they_are_asked(base_url: str) 
 
 
 def test_lines_of_questions_are_bounded_and_the_totals_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(books, "QUESTIONS_KEPT", 2)
+    monkeypatch.setattr(billing, "QUESTIONS_KEPT", 2)
     kept = Books()
     for question in ("a", "b", "a", "c"):
         kept.bill(question, Usage(1, 1), whole=True)

@@ -3,8 +3,8 @@
 import json
 
 from apps.learning.lessons.digesting import Digest, parse_digest
-from apps.llm.standin.digester import BULLETS, digest
 from apps.prompt.digesting import LessonLine, digest_message
+from apps.standin.learning_agents.digester import BULLETS, digest
 
 
 def lesson(number: int, instead: str = "") -> LessonLine:

@@ -3,9 +3,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from apps.llm.standin.extractor import extract
-from apps.llm.standin.transcripts import read_transcript
 from apps.prompt.extraction import ExtractedSkill, TranscriptLine, parse_extraction, transcript_message
+from apps.standin.learning_agents.extractor import extract
+from apps.standin.learning_agents.transcripts import read_transcript
 
 CUSTOMER_WISH = "Hello, I need to change the delivery address of order A4417. I'm Kim Weber, kim@example.org."
 

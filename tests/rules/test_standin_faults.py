@@ -10,8 +10,8 @@ from http.client import IncompleteRead
 import pytest
 
 from apps.llm.backend import Json, JsonObject
-from apps.llm.standin.rates import Dice, Rates
-from apps.llm.standin.script import Fault
+from apps.standin.http_api.fault_rates import Dice, Rates
+from apps.standin.http_api.script import Fault
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, call, requests_of, until
 

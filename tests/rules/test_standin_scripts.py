@@ -13,8 +13,8 @@ import anthropic
 import pytest
 
 from apps.llm.backend import Json
-from apps.llm.standin.arrivals import Arrived
-from apps.llm.standin.endpoint import REQUESTS_KEPT, Endpoint
+from apps.standin.http_api.endpoint import REQUESTS_KEPT, Endpoint
+from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
@@ -115,7 +115,7 @@ def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) ->
     script = tmp_path / "script.json"
     script.write_text('[{"reply": {"text": "scripted"}}]')
     port_file = tmp_path / "port"
-    command = [sys.executable, "-m", "apps.llm.standin", "--port", "0", "--port-file", str(port_file)]
+    command = [sys.executable, "-m", "apps.standin", "--port", "0", "--port-file", str(port_file)]
     command += ["--script", str(script)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
@@ -134,7 +134,7 @@ def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) ->
 
 
 def test_command_refuses_a_script_it_cannot_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "apps.llm.standin", "--script", str(tmp_path / "missing.json")]
+    command = [sys.executable, "-m", "apps.standin", "--script", str(tmp_path / "missing.json")]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert ended.returncode == 2
     assert "The stand-in model cannot start:" in ended.stderr

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from apps.llm.standin.decisions import Call, Say
-from apps.llm.standin.requests import InvalidRequest
 from apps.prompt import values
 from apps.prompt.assembly import assemble
 from apps.prompt.framing import date_line
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
 from apps.prompt.wording import CALL_APPROVED, CALL_WAITS, ESCALATION_ANSWERED
+from apps.standin.decisions import Call, Say
+from apps.standin.requests import InvalidRequest
 from tests.rules.prompt_values import own, passage, skill
 from tests.rules.standin_talk import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
 

@@ -13,8 +13,8 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.learning.models import Extraction
-from apps.llm.standin.running import running_standin
 from apps.skills.models import Skill
+from apps.standin.thread_server import running_standin
 from tests.factories import World, make_world
 from tests.surfaces.commands.run import Seen, run
 from tests.surfaces.commands.test_import_transcripts import REAL

@@ -1,4 +1,4 @@
-"""A request of the Messages API, parsed and refused the way the API refuses it."""
+"""A request as it arrives over HTTP, and a request of the Messages API, parsed and refused the way the API refuses it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from apps.llm.caching import Block
 from apps.llm.prices import cache_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from apps.llm.backend import CacheLifetime, Json, JsonObject
 
@@ -23,6 +23,20 @@ MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
 
 class InvalidRequest(Exception):
     """The request is one the API refuses with status 400."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An HTTP request, read whole."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def account(self) -> str:
+        """Whose key it is: caches are not shared between accounts. Empty without a key."""
+        return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
 
 @dataclass(frozen=True, slots=True)

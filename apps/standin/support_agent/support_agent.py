@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.arguments import Missing, fill_arguments
-from apps.llm.standin.decisions import Call, Decision, Say
-from apps.llm.standin.replies import ESCALATE, reply_to
-from apps.llm.standin.runbooks import GET_SKILL, fetched_runbook
-from apps.llm.standin.statements import facts_from_customer, facts_from_owner, stated_change, stated_wish
-from apps.llm.standin.words import shared_words, spoken
+from apps.standin.decisions import Call, Decision, Say
+from apps.standin.support_agent.reply_texts import ESCALATE, reply_to
+from apps.standin.support_agent.runbooks import GET_SKILL, fetched_runbook
+from apps.standin.support_agent.stated_facts import facts_from_customer, facts_from_owner, stated_change, stated_wish
+from apps.standin.support_agent.tool_arguments import Missing, fill_arguments
+from apps.standin.vocabulary import shared_words, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from apps.llm.backend import JsonObject
-    from apps.llm.standin.conversation import Conversation, SkillLine
-    from apps.llm.standin.statements import Wish
+    from apps.standin.conversation import Conversation, SkillLine
+    from apps.standin.support_agent.stated_facts import Wish
 
 UPDATE_PROFILE = "update_customer_profile"
 UPDATE_MEMORY = "update_memory"

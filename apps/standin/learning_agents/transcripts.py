@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import json_lines
+from apps.standin.conversation import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.answers import Answer, json_answer
-from apps.llm.standin.rates import Dice, Rates, parse_rates
-from apps.llm.standin.requests import InvalidRequest, parse_object
-from apps.llm.standin.script import Script, parse_script
-from apps.llm.standin.silence import Delay
+from apps.standin.http_api.delays import Delay
+from apps.standin.http_api.fault_rates import Dice, Rates, parse_rates
+from apps.standin.http_api.responses import Answer, json_answer
+from apps.standin.http_api.script import Script, parse_script
+from apps.standin.requests import InvalidRequest, parse_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apps.llm.standin.arrivals import Arrived
-    from apps.llm.standin.script import Step
+    from apps.standin.http_api.script import Step
+    from apps.standin.requests import Arrived
 
 
 class Controls:

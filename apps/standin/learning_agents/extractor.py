@@ -7,11 +7,11 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.transcripts import read_transcript
-from apps.llm.standin.words import service_words, spoken
+from apps.standin.learning_agents.transcripts import read_transcript
+from apps.standin.vocabulary import service_words, spoken
 
 if TYPE_CHECKING:
-    from apps.llm.standin.transcripts import Step, Transcript
+    from apps.standin.learning_agents.transcripts import Step, Transcript
 
 NAME_CHARACTERS = 64
 REQUEST_WORDS = 2

@@ -4,8 +4,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.endpoint import Endpoint
-from apps.llm.standin.server import LOOPBACK, listening_socket, server_for
+from apps.standin.http_api.endpoint import Endpoint
+from apps.standin.http_api.server import LOOPBACK, listening_socket, server_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

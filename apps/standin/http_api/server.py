@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from apps.llm.standin.answers import STAND_IN_HEADER, Answer, error_answer, new_id
-from apps.llm.standin.arrivals import Arrived
-from apps.llm.standin.requests import InvalidRequest
-from apps.llm.standin.script import BadScript
-from apps.llm.standin.silence import Delay, is_abandoned
+from apps.standin.http_api.delays import Delay, is_abandoned
+from apps.standin.http_api.responses import STAND_IN_HEADER, Answer, error_answer, new_id
+from apps.standin.http_api.script import BadScript
+from apps.standin.requests import Arrived, InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
     from typing import TypeAlias
 
-    from apps.llm.standin.endpoint import Endpoint
+    from apps.standin.http_api.endpoint import Endpoint
 
     # Any: ASGI messages are dictionaries of whatever the specification says for each type.
     AsgiMessage: TypeAlias = MutableMapping[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.decisions import Call, Calls, Decision, Say
+from apps.standin.decisions import Call, Calls, Decision, Say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

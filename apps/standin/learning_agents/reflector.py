@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from apps.llm.standin.extractor import extract
-from apps.llm.standin.transcripts import told_by
+from apps.standin.learning_agents.extractor import extract
+from apps.standin.learning_agents.transcripts import told_by
 
 SKILLS = 3
 SHOWN_BY = 2

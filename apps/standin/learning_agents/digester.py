@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import json_lines
+from apps.standin.conversation import json_lines
 
 if TYPE_CHECKING:
     from apps.llm.backend import Json

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import Conversation
-from apps.llm.standin.decisions import Decision, Say
-from apps.llm.standin.digester import digest
-from apps.llm.standin.distiller import distil
-from apps.llm.standin.extractor import extract
-from apps.llm.standin.reflector import reflect
-from apps.llm.standin.requests import InvalidRequest, text_of
-from apps.llm.standin.support import answer
+from apps.standin.conversation import Conversation
+from apps.standin.decisions import Decision, Say
+from apps.standin.learning_agents.digester import digest
+from apps.standin.learning_agents.distiller import distil
+from apps.standin.learning_agents.extractor import extract
+from apps.standin.learning_agents.reflector import reflect
+from apps.standin.requests import InvalidRequest, text_of
+from apps.standin.support_agent.support_agent import answer
 
 if TYPE_CHECKING:
-    from apps.llm.standin.requests import Asked
+    from apps.standin.requests import Asked
 
 EXTRACTION_HEADING = "# Skill extraction"
 REFLECTION_HEADING = "# Daily reflection"

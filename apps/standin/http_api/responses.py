@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from apps.llm.backend import Usage
-from apps.llm.standin.decisions import Call, Calls, Decision, Say
-from apps.llm.standin.script import BREAKING_OFF, Fault, Step
 from apps.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
+from apps.standin.decisions import Call, Calls, Decision, Say
+from apps.standin.http_api.script import BREAKING_OFF, Fault, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

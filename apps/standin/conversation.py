@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.requests import text_of
+from apps.standin.requests import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from apps.llm.backend import Json, JsonObject
-    from apps.llm.standin.requests import Asked, Message
+    from apps.standin.requests import Asked, Message
 
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")
 OWNER_HEADER = re.compile(r"^\[\w+ instruction from your owner\b.{0,100}\]$")

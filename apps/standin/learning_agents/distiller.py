@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import json_lines
+from apps.standin.conversation import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

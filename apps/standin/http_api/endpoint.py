@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from apps.llm.caching import settle
 from apps.llm.prices import PRICES, cache_rules
-from apps.llm.standin.answers import (
+from apps.standin.behaviour import decide
+from apps.standin.http_api.billing import Books, question_sha256
+from apps.standin.http_api.controls import Controls
+from apps.standin.http_api.responses import (
     Answer,
     compose_message,
     error_answer,
@@ -17,18 +20,15 @@ from apps.llm.standin.answers import (
     refuses,
     usage_wire,
 )
-from apps.llm.standin.behaviour import decide
-from apps.llm.standin.books import Books, question_sha256
-from apps.llm.standin.controls import Controls
-from apps.llm.standin.requests import Asked, InvalidRequest, parse_request, prompt_blocks, sha256_of
+from apps.standin.requests import Asked, InvalidRequest, parse_request, prompt_blocks, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from apps.llm.backend import Json, JsonObject, Usage
     from apps.llm.caching import Entry
-    from apps.llm.standin.arrivals import Arrived
-    from apps.llm.standin.script import Step
+    from apps.standin.http_api.script import Step
+    from apps.standin.requests import Arrived
 
 REQUESTS_KEPT = 1000
 # Up to so many entries, expired ones cost nothing.

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import section_of
+from apps.standin.conversation import section_of
 
 if TYPE_CHECKING:
-    from apps.llm.standin.conversation import Conversation, PastCall
+    from apps.standin.conversation import Conversation, PastCall
 
 GET_SKILL = "get_skill"
 _IN_BACKTICKS = re.compile(r"`([A-Za-z0-9_-]{1,64})`")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from apps.llm.standin.conversation import Conversation
+    from apps.standin.conversation import Conversation
 
 _NAME = r"(?P<name>[A-Z][\w'-]{0,40}(?: [A-Z][\w'-]{0,40}){0,2})"
 _SELF = re.compile(rf"\b(?:You are|You're|I am|I'm|[Mm]y name is|[Yy]our name is) {_NAME}")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from apps.llm.backend import Usage
 from apps.llm.blocks import encoded
-from apps.llm.standin.answers import Answer, json_answer
+from apps.standin.http_api.responses import Answer, json_answer
 
 if TYPE_CHECKING:
     from apps.llm.backend import JsonObject
-    from apps.llm.standin.arrivals import Arrived
-    from apps.llm.standin.requests import Asked
+    from apps.standin.requests import Arrived, Asked
 
 # Beyond so many questions the oldest loses its own line; the totals stay.
 QUESTIONS_KEPT = 100_000

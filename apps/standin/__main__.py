@@ -1,4 +1,4 @@
-"""`python -m apps.llm.standin --port 0` starts the stand-in model and says where it listens."""
+"""`python -m apps.standin --port 0` starts the stand-in model and says where it listens."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import logging
 import sys
 from pathlib import Path
 
-from apps.llm.standin.endpoint import Endpoint
-from apps.llm.standin.script import BadScript, parse_script
-from apps.llm.standin.server import LOOPBACK, listening_socket, server_for
+from apps.standin.http_api.endpoint import Endpoint
+from apps.standin.http_api.script import BadScript, parse_script
+from apps.standin.http_api.server import LOOPBACK, listening_socket, server_for
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m apps.llm.standin", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m apps.standin", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--port-file", type=Path, help="file that receives the port, written in one piece")
     parser.add_argument("--script", type=Path, help="JSON list of steps to answer with before the default behaviour")

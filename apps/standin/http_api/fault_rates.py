@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.requests import InvalidRequest, parse_object
-from apps.llm.standin.script import Fault, Step
+from apps.standin.http_api.script import Fault, Step
+from apps.standin.requests import InvalidRequest, parse_object
 
 if TYPE_CHECKING:
     from apps.llm.backend import Json, JsonObject

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.conversation import json_lines
-from apps.llm.standin.persona import persona_of
-from apps.llm.standin.runbooks import GET_SKILL, fetched_runbook
-from apps.llm.standin.statements import sentences, stated_change, stated_wish
-from apps.llm.standin.words import content_words, shared_words, spoken
+from apps.standin.conversation import json_lines
+from apps.standin.support_agent.persona import persona_of
+from apps.standin.support_agent.runbooks import GET_SKILL, fetched_runbook
+from apps.standin.support_agent.stated_facts import sentences, stated_change, stated_wish
+from apps.standin.vocabulary import content_words, shared_words, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from apps.llm.backend import Json
-    from apps.llm.standin.conversation import Conversation, PastCall
-    from apps.llm.standin.runbooks import Runbook
+    from apps.standin.conversation import Conversation, PastCall
+    from apps.standin.support_agent.runbooks import Runbook
 
 ESCALATE = "escalate"
 STEPS_TOLD = 5

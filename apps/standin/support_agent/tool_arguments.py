@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.words import content_words, spoken
+from apps.standin.vocabulary import content_words, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
