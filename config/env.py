@@ -24,6 +24,7 @@ class Environment(BaseSettings):
     redis_url: str = "redis://localhost:6379/0"
     secret_key: str = ""
     debug: bool = False
+    demo_app: bool = False
     allowed_hosts: Annotated[list[str], NoDecode] | str = "localhost,127.0.0.1,[::1]"
     console_url: str = "http://127.0.0.1:8000"
     email_url: str = ""

@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -63,6 +64,18 @@ def attachment_store(environment: Environment) -> dict[str, Any]:
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
+def demo_apps(environment: Environment) -> list[str]:
+    """The demo's app, where the environment asks for it; an installation without the package refuses."""
+    if not environment.demo_app:
+        return []
+    if find_spec("apps.demo") is None:
+        raise ImproperlyConfigured(
+            "DEMO_APP is true, but this installation has no package apps.demo; the container image leaves it out. "
+            "Unset DEMO_APP, or run the demo from a clone with `make demo`."
+        )
+    return ["apps.demo"]
+
+
 DEBUG = ENV.debug
 SECRET_KEY = ENV.secret_key
 if not SECRET_KEY:
@@ -118,7 +131,8 @@ INSTALLED_APPS = [
     *("apps.review", "apps.notifications"),
     *("apps.api", "apps.mcp_server"),
     "apps.console",
-    *("apps.demo", "apps.operations"),
+    "apps.operations",
+    *demo_apps(ENV),
 ]
 
 MIDDLEWARE = [

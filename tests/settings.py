@@ -12,6 +12,7 @@ os.environ["DATABASE_ROLE_PREFIX"] = PREFIX
 os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhere"
 os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"
 os.environ["PRECEPTOR_HOME"] = "/nonexistent"
+os.environ["DEMO_APP"] = "true"
 # Files of this test process alone.
 sweep_folders()
 os.environ["ATTACHMENTS_DIR"] = str(own_folder())

@@ -102,6 +102,7 @@ def write_environment(
         "SECRET_KEY": read_environment(home).get("SECRET_KEY") or secrets.token_urlsafe(48),
         "SEALING_KEYS": read_environment(home).get("SEALING_KEYS") or _sealing_key(),
         "CONSOLE_URL": console_url,
+        "DEMO_APP": "true",
     }
     if standin_url:
         chosen |= {"ANTHROPIC_BASE_URL": standin_url, "ANTHROPIC_API_KEY": STANDIN_KEY}

@@ -45,6 +45,7 @@ def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
         "SECRET_KEY",
         "SEALING_KEYS",
         "CONSOLE_URL",
+        "DEMO_APP",
         "ANTHROPIC_BASE_URL",
         "ANTHROPIC_API_KEY",
     }

@@ -1,0 +1,32 @@
+"""What an installation runs: without demo and stand-in model, and without the packages of the extra `embedded`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.image import copy_image, image_files, run_in_image
+
+ABSENT = ("apps/demo/", "apps/standin/")
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_image(tmp_path_factory.mktemp("image"))
+
+
+def test_the_image_has_the_product_and_neither_demo_nor_stand_in() -> None:
+    files = [str(path) for path in image_files()]
+    assert {"manage.py", "config/asgi.py", "apps/launcher/postgres.py", "apps/console/apps.py"} <= set(files)
+    assert [file for file in files if file.startswith(ABSENT) or "__pycache__" in file] == []
+
+
+def test_an_installation_has_no_demo_unless_it_asks_for_one(image: Path) -> None:
+    seen = run_in_image(image, "-c", "from config.settings import INSTALLED_APPS as apps; print('apps.demo' in apps)")
+    assert (seen.returncode, seen.stdout) == (0, "False\n")
+
+
+def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> None:
+    seen = run_in_image(image, "-c", "import config.settings", DEMO_APP="true")
+    assert seen.returncode != 0
+    assert "DEMO_APP is true, but this installation has no package apps.demo" in seen.stderr
+    assert "Unset DEMO_APP" in seen.stderr

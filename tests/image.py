@@ -1,0 +1,62 @@
+"""The files of the container image, by the rules of `.dockerignore`, and a process among a copy of them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.house.sources import ROOT
+
+SETTINGS = {
+    "SECRET_KEY": "only for a process that imports and serves nobody: 0123456789",
+    "DATABASE_URL": "postgresql://nobody@/nothing?host=/nowhere",
+    "PRECEPTOR_HOME": "/nonexistent",
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+}
+
+
+def copy_image(to: Path) -> Path:
+    """Copy what `docker build` would send to the builder, which is what the image's COPY lines name."""
+    for path in image_files():
+        place = to / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, place)
+    return to
+
+
+def image_files() -> list[Path]:
+    """The files that `.dockerignore` lets through, relative to the repository."""
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    names = [rule[1:] for rule in rules if rule.startswith("!")]
+    return [path for name in names for path in _files(ROOT / name) if _is_sent(path, rules)]
+
+
+def run_in_image(
+    image: Path, *words: str, python: str = sys.executable, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Python among the copied files, with nothing of this process's settings."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return subprocess.run(
+        [python, *words], cwd=image, env=kept | SETTINGS | env, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def _files(place: Path) -> Iterator[Path]:
+    found = [place] if place.is_file() else sorted(each for each in place.rglob("*") if each.is_file())
+    return (path.relative_to(ROOT) for path in found)
+
+
+def _is_sent(path: Path, rules: list[str]) -> bool:
+    """The last rule that matches the file or a folder above it decides."""
+    places = [str(path), *(str(above) for above in path.parents if above != Path())]
+    matching = [rule for rule in rules if any(_matches(place, rule.removeprefix("!")) for place in places)]
+    return bool(matching) and matching[-1].startswith("!")
+
+
+def _matches(place: str, pattern: str) -> bool:
+    if pattern.startswith("**/"):
+        return fnmatchcase(place.rpartition("/")[2], pattern[3:])
+    return place.count("/") == pattern.count("/") and fnmatchcase(place, pattern)
