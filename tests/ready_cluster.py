@@ -40,7 +40,7 @@ SOURCES: Final = (
     "apps/tenants/**/*.py",
     "config/**/*.py",
     "tests/settings.py",
-    "requirements.lock",
+    "requirements-embedded.lock",
 )
 # Models have fields, constraints and indexes from mixins of other modules too.
 DECLARES_FIELDS: Final = re.compile(rb"\bmodels\.(Model\b|ForeignKey\(|Index\(|\w*Field\(|\w*Constraint\()")

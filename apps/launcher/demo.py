@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.rule import Rule
-
 from apps.launcher.children import CannotStart
 from apps.launcher.environment import Given, as_owner, parts_of, write_environment
 from apps.launcher.places import locked, make_home
@@ -163,11 +161,11 @@ def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str
         lines["Log in once"] = console_url + seed.login_link_path
     lines |= {"Demo token": seed.token, "Tenant, agent": f"{seed.tenant}, {seed.agent}", "Model": model}
     lines["Try"] = _ready_curl(seed.token, console_url)
-    progress.console.print(Rule(f"Preceptor is ready after {progress.elapsed_seconds():.0f} s", align="left"))
+    progress.rule(f"Preceptor is ready after {progress.elapsed_seconds():.0f} s")
     for name, value in lines.items():
         if value:
             progress.console.print(f"  {name:<14} {value}", markup=False)
-    progress.console.print(Rule())
+    progress.rule()
 
 
 def _ready_curl(token: str, console_url: str) -> str:

