@@ -12,7 +12,7 @@ from apps.standin.requests import InvalidRequest, text_of
 from apps.standin.support_agent.support_agent import answer
 
 if TYPE_CHECKING:
-    from apps.standin.requests import Asked
+    from apps.standin.requests import ParsedRequest
 
 EXTRACTION_HEADING = "# Skill extraction"
 REFLECTION_HEADING = "# Daily reflection"
@@ -26,7 +26,7 @@ _WRITERS = (
 )
 
 
-def decide(asked: Asked) -> Decision:
+def decide(asked: ParsedRequest) -> Decision:
     """The same bytes always lead to the same decision."""
     for heading, write in _WRITERS:
         if not asked.tools and asked.system_text.lstrip().startswith(heading):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from apps.llm.backend import Json, JsonObject
-    from apps.standin.requests import Asked, Message
+    from apps.standin.requests import Message, ParsedRequest
 
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")
 OWNER_HEADER = re.compile(r"^\[\w+ instruction from your owner\b.{0,100}\]$")
@@ -57,7 +57,7 @@ class Turn:
 class Conversation:
     """A request read as a conversation."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ParsedRequest) -> None:
         self.system = asked.system_text
         self.tools: dict[str, JsonObject] = {}
         if asked.settings.get("tool_choice") != {"type": "none"}:

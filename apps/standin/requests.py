@@ -48,7 +48,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """A valid request."""
 
     model: str
@@ -70,14 +70,14 @@ class Asked:
         return config.get("format") if isinstance(config, dict) else None
 
 
-def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> Asked:
+def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> ParsedRequest:
     """Raise `InvalidRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`.
 
     `paused` are answers in the middle of which a pause was made: a request may end with one of them and with no other.
     """
     content = parse_object(body)
     max_tokens = content.get("max_tokens", 0 if counting else None)
-    asked = Asked(
+    asked = ParsedRequest(
         model=_required_text(content, "model"),
         max_tokens=_whole_number(max_tokens, "max_tokens"),
         stream=content.get("stream") is True,
@@ -103,7 +103,7 @@ def parse_object(body: bytes) -> JsonObject:
     return _object(decoded, "the request body")
 
 
-def prompt_blocks(asked: Asked) -> tuple[Block, ...]:
+def prompt_blocks(asked: ParsedRequest) -> tuple[Block, ...]:
     """The prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
     blocks = [block_of("tools", tool, _mark(tool)) for tool in asked.tools]
     blocks += [block_of("system", block, _mark(block)) for block in asked.system]
@@ -234,14 +234,14 @@ def _mark(block: JsonObject) -> CacheLifetime | None:
             raise InvalidRequest(sentence)
 
 
-def _marks(asked: Asked) -> Iterator[CacheLifetime]:
+def _marks(asked: ParsedRequest) -> Iterator[CacheLifetime]:
     contents = (asked.tools, asked.system, *(message.blocks for message in asked.messages))
     for block in (block for blocks in contents for block in blocks):
         if mark := _mark(block):
             yield mark
 
 
-def _refuse_bad_marks(asked: Asked) -> None:
+def _refuse_bad_marks(asked: ParsedRequest) -> None:
     marks = list(_marks(asked))
     last = _mark(asked.messages[-1].blocks[-1])
     if asked.automatic_mark and last is None:

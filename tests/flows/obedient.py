@@ -15,7 +15,7 @@ from typing import Any
 
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.anthropic.translation import STAND_IN_HEADER
-from apps.standin.requests import Asked, InvalidRequest, parse_request
+from apps.standin.requests import InvalidRequest, ParsedRequest, parse_request
 from tests.flows.orders import EVERYTHING, Orders, orders_in
 
 CALLS_AT_ONCE = 13
@@ -54,7 +54,7 @@ class Obedient:
         return _message([_text("\n".join(said).replace(EVERYTHING, everything)[:SAID_CHARACTERS])], "end_turn")
 
 
-def _calls(orders: Orders, asked: Asked, everything: str) -> list[dict[str, Any]]:
+def _calls(orders: Orders, asked: ParsedRequest, everything: str) -> list[dict[str, Any]]:
     """What is ordered and was not done in this turn, so many at once."""
     done = {str(block.get("id")).split("_")[1] for block in _since_the_question(asked) if block["type"] == "tool_use"}
     wanted = {hashlib.sha256(repr(wish).encode()).hexdigest()[:20]: wish for wish in orders.wishes}
@@ -70,7 +70,7 @@ def _calls(orders: Orders, asked: Asked, everything: str) -> list[dict[str, Any]
     ]
 
 
-def _since_the_question(asked: Asked) -> list[Any]:
+def _since_the_question(asked: ParsedRequest) -> list[Any]:
     blocks: list[Any] = []
     for message in asked.messages:
         if message.role == "user" and not any(block.get("type") == "tool_result" for block in message.blocks):
@@ -79,13 +79,13 @@ def _since_the_question(asked: Asked) -> list[Any]:
     return blocks
 
 
-def _rounds(asked: Asked) -> int:
+def _rounds(asked: ParsedRequest) -> int:
     return len(
         {str(block.get("id")).split("_")[2] for block in _since_the_question(asked) if block["type"] == "tool_use"}
     )
 
 
-def _texts(asked: Asked) -> Iterator[str]:
+def _texts(asked: ParsedRequest) -> Iterator[str]:
     """Every text of the request, its own earlier words and calls included."""
     yield from (str(block.get("text", "")) for block in asked.system)
     for message in asked.messages:
@@ -93,7 +93,7 @@ def _texts(asked: Asked) -> Iterator[str]:
             yield from _strings(block)
 
 
-def _told_by_others(asked: Asked) -> Iterator[str]:
+def _told_by_others(asked: ParsedRequest) -> Iterator[str]:
     """What it could give away: the system prompt, and what tools returned and people wrote."""
     yield from (str(block.get("text", "")) for block in reversed(asked.system))
     for message in asked.messages:

@@ -10,7 +10,7 @@ import pytest
 
 from apps.llm.backend import Json, JsonObject, Usage
 from apps.standin.http_api import billing
-from apps.standin.http_api.billing import Books
+from apps.standin.http_api.billing import BillingLog
 from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, bill, call, until, usage_of
@@ -95,7 +95,7 @@ def test_questions_have_a_line_each_however_often_they_are_asked(base_url: str) 
 
 def test_lines_of_questions_are_bounded_and_the_totals_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(billing, "QUESTIONS_KEPT", 2)
-    kept = Books()
+    kept = BillingLog()
     for question in ("a", "b", "a", "c"):
         kept.bill(question, Usage(1, 1), whole=True)
     lines = json.loads(kept.show_questions(ARRIVED).chunks[0])

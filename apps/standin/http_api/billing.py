@@ -12,7 +12,7 @@ from apps.standin.http_api.responses import Answer, json_answer
 
 if TYPE_CHECKING:
     from apps.llm.backend import JsonObject
-    from apps.standin.requests import Arrived, Asked
+    from apps.standin.requests import Arrived, ParsedRequest
 
 # Beyond so many questions the oldest loses its own line; the totals stay.
 QUESTIONS_KEPT = 100_000
@@ -51,7 +51,7 @@ class Account:
         return {"whole": self.whole.wire, "broken": self.broken.wire}
 
 
-class Books:
+class BillingLog:
     """Totals, a line for each question, and the calls under way."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Books:
         return self.show_bill(arrived)
 
 
-def question_sha256(asked: Asked) -> str:
+def question_sha256(asked: ParsedRequest) -> str:
     """What a call is about: its last user block. Of a text the text itself counts, of anything else its compact JSON."""
     block = next(message for message in reversed(asked.messages) if message.role == "user").blocks[-1]
     text = block.get("text")

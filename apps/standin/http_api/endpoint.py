@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from apps.llm.caching import settle
 from apps.llm.prices import PRICES, cache_rules
 from apps.standin.behaviour import decide
-from apps.standin.http_api.billing import Books, question_sha256
+from apps.standin.http_api.billing import BillingLog, question_sha256
 from apps.standin.http_api.controls import Controls
 from apps.standin.http_api.responses import (
     Answer,
@@ -20,7 +20,7 @@ from apps.standin.http_api.responses import (
     refuses,
     usage_wire,
 )
-from apps.standin.requests import Asked, InvalidRequest, parse_request, prompt_blocks, sha256_of
+from apps.standin.requests import InvalidRequest, ParsedRequest, parse_request, prompt_blocks, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,11 +48,11 @@ class Planned:
 
 
 class Endpoint:
-    """The Messages API as one process serves it: its cache, its controls, its books, and what it was asked."""
+    """The Messages API as one process serves it: its cache, its controls, its billing log, and what it was asked."""
 
     def __init__(self, steps: Sequence[Step] = ()) -> None:
         self.controls = Controls(steps)
-        self.books = Books()
+        self.billing = BillingLog()
         self._cached: dict[bytes, Entry] = {}
         self._requests: deque[JsonObject] = deque(maxlen=REQUESTS_KEPT)
         self._sweep_above = ENTRIES_BEFORE_SWEEP
@@ -74,7 +74,7 @@ class Endpoint:
     def begin(self, planned: Planned) -> None:
         """From here on the call is billed, however it ends, and other requests can read what it wrote."""
         if planned.usage is not None:
-            self.books.bill(planned.question, planned.usage, whole=planned.answer.is_whole)
+            self.billing.bill(planned.question, planned.usage, whole=planned.answer.is_whole)
         self._cached |= planned.entries or {}
         if len(self._cached) > self._sweep_above:
             now = self._now()
@@ -122,7 +122,7 @@ class Endpoint:
             return Planned(fault_answer(step.fault, step.seconds), step.silence_seconds)
         return replace(self._plan_reply(asked, arrived.account, step), silence_seconds=step.silence_seconds)
 
-    def _plan_reply(self, asked: Asked, account: str, step: Step) -> Planned:
+    def _plan_reply(self, asked: ParsedRequest, account: str, step: Step) -> Planned:
         settled = settle(
             prompt_blocks(asked),
             scope=f"{account}\n{asked.model}",

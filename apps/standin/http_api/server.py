@@ -35,7 +35,7 @@ class Application:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        controls, books = endpoint.controls, endpoint.books
+        controls, billing = endpoint.controls, endpoint.billing
         self._routes: dict[tuple[str, str], Callable[[Arrived], Answer]] = {
             ("POST", "/v1/messages/count_tokens"): endpoint.count_tokens,
             ("GET", "/v1/models"): endpoint.list_models,
@@ -50,9 +50,9 @@ class Application:
             ("DELETE", "/standin/controls"): controls.release,
             ("GET", "/standin/requests"): endpoint.list_requests,
             ("DELETE", "/standin/requests"): endpoint.forget_requests,
-            ("GET", "/standin/bill"): books.show_bill,
-            ("DELETE", "/standin/bill"): books.open_anew,
-            ("GET", "/standin/bill/questions"): books.show_questions,
+            ("GET", "/standin/bill"): billing.show_bill,
+            ("DELETE", "/standin/bill"): billing.open_anew,
+            ("GET", "/standin/bill/questions"): billing.show_questions,
         }
 
     async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
@@ -64,19 +64,19 @@ class Application:
             await _send_answer(self._answer(scope["method"], arrived), send)
 
     async def _answer_message(self, arrived: Arrived, receive: Receive, send: Send) -> None:
-        books, delay = self._endpoint.books, self._endpoint.controls.delay
-        books.arrive()
+        billing, delay = self._endpoint.billing, self._endpoint.controls.delay
+        billing.arrive()
         try:
             planned = self._endpoint.plan_message(arrived)
             if await is_abandoned(receive, delay, planned.silence_seconds):
-                books.abandon()
+                billing.abandon()
                 return
             self._endpoint.begin(planned)
             await _send_answer(planned.answer, send)
             if await is_abandoned(receive, Delay(), planned.answer.stall_seconds):
-                books.abandon()
+                billing.abandon()
         finally:
-            books.leave()
+            billing.leave()
 
     def _answer(self, method: str, arrived: Arrived) -> Answer:
         route = self._routes.get((method, arrived.path))
