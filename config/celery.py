@@ -1,6 +1,7 @@
 """The Celery application and its beat table. The database is the truth; Celery is the alarm clock."""
 
 import os
+import sys
 import warnings
 from typing import Any
 
@@ -72,7 +73,7 @@ def leave_scene(task: Any, state: str | None = None, **said: Any) -> None:
 
 
 class TurnEngine(bootsteps.StartStopStep):
-    """The turn engine stands beside Celery: up before the broker is asked for, drained after it was left."""
+    """The turn engine, which Celery starts before it asks for the broker, and drains after it has left it."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -82,6 +83,15 @@ class TurnEngine(bootsteps.StartStopStep):
             raise ImproperlyConfigured("A worker answers turns from one event loop. Start it with --pool=threads.")
         # By name: the web process imports this module too, and has no use for the vendor's SDK.
         import_string("apps.runtime.waking.start")()
+
+    def info(self, parent: Any) -> dict[str, Any]:
+        """Celery's `inspect stats` shows the engine beside the pool."""
+        del parent
+        turns = turns_under_way()
+        oldest = max((turn["seconds"] for turn in turns), default=None)
+        return {
+            "turns": {"under_way": len(turns), "at_most": settings.TURNS_IN_FLIGHT, "oldest_seconds": oldest},
+        }
 
     def stop(self, parent: Any) -> None:
         """Warm shutdown: what runs may finish."""
@@ -95,3 +105,17 @@ class TurnEngine(bootsteps.StartStopStep):
 
 
 app.steps["worker"].add(TurnEngine)
+
+
+def turns_under_way(state: Any = None) -> list[dict[str, Any]]:
+    """`celery -A config inspect turns`: the turns each worker answers now, the oldest first, with age and tenant."""
+    del state
+    turns: list[dict[str, Any]] = import_string("apps.runtime.waking.turns_under_way")()
+    return turns
+
+
+# Celery's own programs have loaded their commands by now; the web process imports this module too, and needs none of them.
+if "celery.worker.control" in sys.modules:
+    import_string("celery.worker.control.Panel").register(
+        turns_under_way, type="inspect", name="turns", help="Turns under way, the oldest first."
+    )

@@ -1,9 +1,10 @@
 """The heartbeat of the turns a worker holds: one statement per tenant."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from apps.runtime.journal import beat, said_more
 from apps.runtime.turn import Turning
@@ -19,6 +20,7 @@ class Holding:
 
     turning: Turning
     task: asyncio.Task[None]
+    begun_at: float = field(default_factory=time.monotonic)
     is_stopped: bool = False
     is_thinking: bool = False
     has_said_more: bool = False
@@ -27,6 +29,29 @@ class Holding:
     def may_begin_anew(self) -> bool:
         """Whether it waits for its model, and its agent would rather answer all that has arrived."""
         return self.is_thinking and self.turning.claimed.agent.begins_anew
+
+
+@dataclass(frozen=True, slots=True)
+class TurnUnderWay:
+    """A turn as its worker shows it, without a word of it. `seconds` are those since this worker took it."""
+
+    turn_id: int
+    tenant_id: int
+    conversation_id: int
+    seconds: float
+    waits_for_model: bool
+
+
+def under_way(holding: Holding, now: float) -> TurnUnderWay:
+    """What there is to see of a turn at this reading of the monotonic clock."""
+    turn = holding.turning.turn
+    return TurnUnderWay(
+        turn_id=turn.pk,
+        tenant_id=turn.tenant_id,
+        conversation_id=turn.conversation_id,
+        seconds=round(now - holding.begun_at, 1),
+        waits_for_model=holding.is_thinking,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from functools import partial
 from django.db import DatabaseError, InterfaceError
 
 from apps.llm.backend import AsyncBackend
-from apps.runtime.beating import Holding, beat_all, interrupted
+from apps.runtime.beating import Holding, TurnUnderWay, beat_all, interrupted, under_way
 from apps.runtime.clients import Clients
 from apps.runtime.couriers import Couriers
 from apps.runtime.crew import HOUSE, Crew
@@ -96,6 +97,13 @@ class Engine:
         self._drain_seconds = drain_seconds
         self._from_outside(self._stop)
         self._thread.join()
+
+    def turns_under_way(self) -> list[TurnUnderWay]:
+        """The turns that run here, the oldest first; from any thread."""
+        now = time.monotonic()
+        # One step of the interpreter, so that none comes or goes meanwhile.
+        held = list(self._held.values())
+        return [under_way(holding, now) for holding in sorted(held, key=lambda holding: holding.begun_at)]
 
     def _from_outside(self, call: Callable[[], None]) -> None:
         try:

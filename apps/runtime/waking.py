@@ -1,6 +1,7 @@
 """This process's turn engine, if it runs one."""
 
 import logging
+from dataclasses import asdict
 
 from django.conf import settings
 
@@ -40,6 +41,11 @@ def wake(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> bool:
     for engine in _engines:
         engine.wake(tenant_id, conversation_id, in_seconds)
     return bool(_engines)
+
+
+def turns_under_way() -> list[dict[str, object]]:
+    """The turns that this process answers now, the oldest first, as JSON can hold them."""
+    return [asdict(turn) for engine in _engines for turn in engine.turns_under_way()]
 
 
 def stop(drain_seconds: float) -> None:
