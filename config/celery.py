@@ -84,7 +84,7 @@ class TurnEngine(bootsteps.StartStopStep):
         # By name: the web process imports this module too, and has no use for the vendor's SDK.
         import_string("apps.runtime.waking.start")()
 
-    def info(self, parent: Any) -> dict[str, Any]:
+    def info(self, parent: Any) -> dict[str, Any]:  # type: ignore[override]  # Celery takes a dictionary; its stubs say none
         """Celery's `inspect stats` shows the engine beside the pool."""
         del parent
         turns = turns_under_way()

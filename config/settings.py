@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.llm.reaching import networks
 from apps.notifications.mail import mail_server
+from apps.outbound.ssrf import networks
 from config.beat import sweeps
 from config.env import ROOT, Environment
 from config.logs import logging_of

@@ -7,8 +7,8 @@ from typing import Final
 import aiohttp
 from django.conf import settings
 
-from apps.llm.names import OwnThreads
-from apps.llm.sockets import socket_factory, was_refused
+from apps.outbound.guarded_http import guarded_connector
+from apps.outbound.socket_guard import was_refused
 from apps.runtime.deliveries import TAKEN, Answer
 from apps.runtime.parcels import Parcel
 from apps.webhooks.rules import signature
@@ -20,8 +20,7 @@ DELIVERY: Final = "Preceptor-Delivery"
 
 def guarded_session() -> aiohttp.ClientSession:
     """Of the running loop; what a name resolves to is judged where the socket is opened."""
-    opened = socket_factory(settings.REACHABLE_NETWORKS)
-    connector = aiohttp.TCPConnector(limit=0, socket_factory=opened, resolver=OwnThreads())
+    connector = guarded_connector(settings.REACHABLE_NETWORKS)
     # Neither cookies nor the environment's proxies and passwords.
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 

@@ -10,7 +10,7 @@ from django.db import models
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
-from apps.llm.reaching import flaw_of
+from apps.outbound.ssrf import flaw_of
 
 KEY: Final = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 key_rule = RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")

@@ -11,7 +11,7 @@ from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
-from apps.llm.reaching import origin_of
+from apps.outbound.ssrf import origin_of
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.models import Agent
 from apps.tenants.sealing import forget, lay_down

@@ -11,7 +11,7 @@ from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.llm.reaching import origin_of
+from apps.outbound.ssrf import origin_of
 from apps.tenants.identity import system_actor
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealing import forget, lay_down

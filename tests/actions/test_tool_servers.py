@@ -12,7 +12,7 @@ from pytest_django import Settings
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import ChangeText
-from apps.llm.reaching import INSIDE
+from apps.outbound.ssrf import INSIDE
 from apps.runtime.tasks import sweep_listings
 from apps.runtime.tool_servers import refresh_due, refresh_server
 from apps.tenants.due import due_work

@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from apps.llm.reaching import INSIDE, flaw_of, is_reachable, networks
+from apps.outbound.ssrf import INSIDE, flaw_of, is_reachable, networks
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 OFFICE = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))

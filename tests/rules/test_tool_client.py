@@ -17,9 +17,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from apps.llm.mcp.client import _Open, _told, call_tool, list_tools
-from apps.llm.mcp.guarded import GuardedTransport
+from apps.llm.mcp.limited_transport import LimitedTransport
 from apps.llm.mcp.place import Answer, Lost, NotAsked, Place, ToolServerFailed
-from apps.llm.reaching import INSIDE
+from apps.outbound.ssrf import INSIDE
 from tests.tool_server import Served, running_tool_server
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -120,10 +120,11 @@ def test_names_are_looked_up_apart_from_whatever_else_waits_in_threads(served: S
 def test_an_address_refused_after_the_question_left_tells_nobody_what_became_of_it(
     is_asked: bool, kind: type[ToolServerFailed]
 ) -> None:
-    async def refused() -> GuardedTransport:
-        transport = GuardedTransport((), 1_000)
+    async def refused() -> LimitedTransport:
+        transport = LimitedTransport((), 1_000)
         with pytest.raises(httpx2.ConnectError):
             await transport.handle_async_request(httpx2.Request("POST", "http://127.0.0.1:9/"))
+        await transport.aclose()
         return transport
 
     told = _told(RuntimeError(), _Open(asyncio.run(refused()), is_asked=is_asked))

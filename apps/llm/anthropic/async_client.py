@@ -7,19 +7,19 @@ import anthropic
 import httpx2
 
 from apps.llm.anthropic.bodies import body_of
-from apps.llm.anthropic.guarded import guarded_client
 from apps.llm.anthropic.keys import key_for
 from apps.llm.anthropic.refusals import TYPED_ERRORS
 from apps.llm.anthropic.streaming import streamed
 from apps.llm.anthropic.translation import is_from_stand_in, reply_of
 from apps.llm.arguments import arguments_of
 from apps.llm.backend import TimedOut
+from apps.outbound.guarded_http import GuardedTransport
 
 if TYPE_CHECKING:
     from anthropic import AsyncAPIResponse, RequestOptions
 
     from apps.llm.backend import AsyncBackend, Listener, Reply, Request
-    from apps.llm.reaching import Networks
+    from apps.outbound.ssrf import Networks
 
 # What the SDK says of this machine and its patience: nobody needs to know, and each call that waits holds it four times.
 UNTOLD: Final = {
@@ -54,8 +54,8 @@ def async_backend_at(api_key: str, base_url: str, *, connections: int) -> AsyncB
 
 def guarded_backend_at(api_key: str, base_url: str, *, connections: int, allowed: Networks) -> AsyncBackend:
     """The same for an address that a tenant typed in, which may lead nowhere inside."""
-    limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE_SECONDS)
-    client = guarded_client(limits, allowed)
+    transport = GuardedTransport(allowed, connections=connections, keepalive_seconds=KEEPALIVE_SECONDS)
+    client = httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
     return AsyncAnthropicBackend(api_key, base_url=base_url, connections=connections, http_client=client)
 
 

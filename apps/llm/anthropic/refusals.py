@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import anthropic
 import httpx2
 
-from apps.llm.anthropic.guarded import REDIRECTED
 from apps.llm.backend import (
     BackendError,
     BadRequest,
@@ -26,12 +25,13 @@ from apps.llm.backend import (
     SpendLimitReached,
     TimedOut,
 )
-from apps.llm.reaching import INSIDE
-from apps.llm.sockets import was_refused
+from apps.outbound.socket_guard import was_refused
+from apps.outbound.ssrf import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+REDIRECTED: Final = "The endpoint answered with a redirect, which is not followed. Name the address it leads to."
 # An endpoint that asks for more is asked again after an hour all the same.
 LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = frozenset(

@@ -8,7 +8,7 @@ from apps.llm.anthropic.async_client import guarded_backend_at
 
 if TYPE_CHECKING:
     from apps.llm.backend import Backend, Reply, Request
-    from apps.llm.reaching import Networks
+    from apps.outbound.ssrf import Networks
 
 
 def waiting_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> Backend:

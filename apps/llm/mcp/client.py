@@ -16,9 +16,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, Implementation, TextContent, Tool
 
-from apps.llm.mcp.guarded import GuardedTransport, guarded_client
+from apps.llm.mcp.limited_transport import LimitedTransport, limited_client
 from apps.llm.mcp.place import Answer, Listed, Listing, Lost, NotAsked, Place, SaidNo, ToolServerFailed
-from apps.llm.reaching import INSIDE
+from apps.outbound.ssrf import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -39,7 +39,7 @@ WE: Final = Implementation(name="preceptor", version="1")
 class _Open:
     """A connection, and how far it came: `is_asked` once the question itself may have left the house."""
 
-    transport: GuardedTransport
+    transport: LimitedTransport
     is_asked: bool = False
 
 
@@ -73,13 +73,13 @@ async def _taken_as_it_is(name: str, result: CallToolResult) -> None:
 
 @asynccontextmanager
 async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Client, _Open]]:
-    opened = _Open(GuardedTransport(place.allowed, most_bytes))
+    opened = _Open(LimitedTransport(place.allowed, most_bytes))
     # What the layers below say when their time is up is not always that; so the one limit around all of them comes first.
     beyond = 2 * place.timeout_seconds
     try:
         async with (
             asyncio.timeout(place.timeout_seconds),
-            guarded_client(opened.transport, place.headers, beyond) as http,
+            limited_client(opened.transport, place.headers, beyond) as http,
             Client(
                 streamable_http_client(place.url, http_client=http),
                 client_info=WE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from apps.llm.reaching import Networks
+    from apps.outbound.ssrf import Networks
 
 
 @dataclass(frozen=True, slots=True)

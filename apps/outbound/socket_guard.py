@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from apps.llm.reaching import INSIDE, is_reachable
+from apps.outbound.ssrf import INSIDE, is_reachable
 
 if TYPE_CHECKING:
     from aiohttp.connector import AddrInfoType, SocketFactoryType
 
-    from apps.llm.reaching import Networks
+    from apps.outbound.ssrf import Networks
 
 
 class AddressRefused(OSError):

@@ -14,7 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 AT_ONCE: Final = 64
 
 
-class Names:
+class DnsThreadPool:
     """Threads that ask name servers, and nobody else's."""
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class Names:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class OwnThreads(AbstractResolver):
+class DnsThreadPoolResolver(AbstractResolver):
     """The same as connectors want it."""
 
     def __init__(self) -> None:
-        self._names = Names()
+        self._pool = DnsThreadPool()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -52,9 +52,9 @@ class OwnThreads(AbstractResolver):
                 proto=protocol,
                 flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )
-            for of, protocol, address, at in await self._names.found(host, port, family)
+            for of, protocol, address, at in await self._pool.found(host, port, family)
         ]
 
     async def close(self) -> None:
         """Wait for nobody who is still asked."""
-        self._names.close()
+        self._pool.close()

@@ -1,0 +1,160 @@
+"""HTTP over aiohttp to an address that a tenant typed in: no socket to an inner address, no proxy, no redirect, no cookie.
+
+`guarded_connector` is the guard. `GuardedTransport` puts it below clients that are made of httpx2: the model's SDK, and the client
+of tool servers. Both belong to the event loop in which they were first used, and are closed there.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+import httpx2
+
+from apps.outbound.dns_thread_pool import DnsThreadPoolResolver
+from apps.outbound.socket_guard import socket_factory
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterator, Iterator
+
+    from apps.outbound.ssrf import Networks
+
+# The first that fits: aiohttp's errors are each other's kinds, the narrow ones before the wide.
+_ERRORS: Final[tuple[tuple[type[BaseException], type[httpx2.TransportError]], ...]] = (
+    (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
+    (TimeoutError, httpx2.ReadTimeout),
+    (aiohttp.InvalidURL, httpx2.UnsupportedProtocol),
+    (aiohttp.ClientPayloadError, httpx2.ReadError),
+    (aiohttp.ClientConnectionError, httpx2.ConnectError),
+    (aiohttp.ClientError, httpx2.RemoteProtocolError),
+)
+
+
+def guarded_connector(
+    allowed: Networks,
+    *,
+    connections: int = 0,
+    keepalive_seconds: float = 15.0,
+    resolver: DnsThreadPoolResolver | None = None,
+) -> aiohttp.TCPConnector:
+    """Open sockets to public addresses and the `allowed` networks alone, up to `connections` at once; 0 is any number."""
+    return aiohttp.TCPConnector(
+        limit=connections,
+        keepalive_timeout=keepalive_seconds,
+        socket_factory=socket_factory(allowed),
+        resolver=resolver or DnsThreadPoolResolver(),
+        ssl=_ssl_context(),
+    )
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """What carries the requests of an httpx2 client over a guarded connector; errors come as httpx2's own."""
+
+    def __init__(
+        self,
+        allowed: Networks,
+        *,
+        connections: int = 0,
+        keepalive_seconds: float = 15.0,
+        resolver: DnsThreadPoolResolver | None = None,
+    ) -> None:
+        self._allowed, self._connections, self._keepalive_seconds = allowed, connections, keepalive_seconds
+        self._resolver = resolver
+        self._session: aiohttp.ClientSession | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request; what comes back is read by whoever reads the response."""
+        with _as_httpx2_errors():
+            answer = await self._opened_session().request(
+                request.method,
+                str(request.url),
+                data=_body(request),
+                headers=_headers(request),
+                allow_redirects=False,
+                timeout=_timeout(request),
+            )
+        reason = {"reason_phrase": answer.reason.encode()} if answer.reason else {}
+        return httpx2.Response(
+            answer.status,
+            headers=list(answer.raw_headers),
+            stream=_ResponseStream(answer),
+            request=request,
+            extensions={"http_version": b"HTTP/1.1", **reason},
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _opened_session(self) -> aiohttp.ClientSession:
+        # Not before the first request: a session belongs to the loop that runs when it is made.
+        if self._session is None:
+            connector = guarded_connector(
+                self._allowed,
+                connections=self._connections,
+                keepalive_seconds=self._keepalive_seconds,
+                resolver=self._resolver,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, auto_decompress=False
+            )
+        return self._session
+
+
+class _ResponseStream(httpx2.AsyncByteStream):
+    """The bytes of an answer as they come; closed before its end, its connection is not used again."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _as_httpx2_errors():
+            async for chunk in self._answer.content.iter_any():
+                yield chunk
+
+    async def aclose(self) -> None:
+        self._answer.release()
+        await self._answer.wait_for_close()
+
+
+def _body(request: httpx2.Request) -> bytes | httpx2.AsyncByteStream | None:
+    try:
+        return request.content or None
+    except httpx2.RequestNotRead:
+        stream = request.stream
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            raise TypeError("A body that is sent piece by piece has to be asynchronous.") from None
+        return stream
+
+
+def _headers(request: httpx2.Request) -> list[tuple[str, str]]:
+    # aiohttp says itself how a body without a length is framed.
+    said = request.headers.multi_items()
+    return [(name, value) for name, value in said if name.lower() != "transfer-encoding"]
+
+
+def _timeout(request: httpx2.Request) -> aiohttp.ClientTimeout:
+    """Seconds to wait for a free connection, to connect, and between two bytes; no limit for the whole request."""
+    seconds = request.extensions.get("timeout", {})
+    return aiohttp.ClientTimeout(
+        total=None, connect=seconds.get("pool"), sock_connect=seconds.get("connect"), sock_read=seconds.get("read")
+    )
+
+
+@contextmanager
+def _as_httpx2_errors() -> Iterator[None]:
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError) as error:
+        kind = next(kind for cause, kind in _ERRORS if isinstance(error, cause))
+        raise kind(str(error)) from error
+
+
+@lru_cache(maxsize=1)
+def _ssl_context() -> ssl.SSLContext:
+    # Reading the certificates takes longer than most calls.
+    return httpx2.create_ssl_context(trust_env=False)
