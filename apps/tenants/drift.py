@@ -11,7 +11,7 @@ from apps.tenants.policy_page import page_drift
 def drift(using: str = "default") -> list[str]:
     """One sentence for each difference; empty when the installation is what the policy says."""
     return [
-        *_grants(using),
+        *_grants(),
         *grants_beyond_floor(),
         *rights_drift(using),
         *walls_drift(using),
@@ -20,8 +20,8 @@ def drift(using: str = "default") -> list[str]:
     ]
 
 
-def _grants(using: str) -> list[str]:
+def _grants() -> list[str]:
     return [
         f"grants of role {role.value}: lacks {sorted(missing)}, holds beyond the policy {sorted(surplus)}"
-        for role, (missing, surplus) in template_drift(using).items()
+        for role, (missing, surplus) in template_drift().items()
     ]

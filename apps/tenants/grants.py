@@ -3,8 +3,9 @@
 from collections.abc import Collection
 
 from django.contrib.auth.models import Group, Permission
-from django.contrib.contenttypes.models import ContentType
-from django.db.models import QuerySet
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from guardian.core import ObjectPermissionChecker
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act, codename, default_grants
@@ -14,49 +15,51 @@ from apps.tenants.grant_models import (
     AgentUserObjectPermission,
     MemberLimit,
     RoleTemplateGroupObjectPermission,
-    TenantGroupObjectPermission,
 )
-from apps.tenants.models import RoleTemplate
+from apps.tenants.models import RoleTemplate, Tenant
 
 
-def template_drift(using: str = "default") -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
+def granted(role: Role, on: Model) -> frozenset[str]:
+    """What guardian says the role's group holds on a row: a role template, a tenant or an agent. Two look-ups, no request's way."""
+    group = Group.objects.filter(name=role.value).first()
+    return frozenset(ObjectPermissionChecker(group).get_perms(on)) if group else frozenset()
+
+
+def template_drift() -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
     """Per role, the grants the templates lack and those they hold beyond the policy; empty when they agree."""
-    drift = {}
-    for role in Role:
-        held = frozenset(
-            RoleTemplateGroupObjectPermission.objects.using(using)
-            .filter(content_object__role=role.value, group__name=role.value)
-            .values_list("permission__codename", flat=True)
-        )
-        wanted = default_grants(role)
-        if held != wanted:
-            drift[role] = (wanted - held, held - wanted)
-    return drift
+    templates = {Role(template.role): template for template in RoleTemplate.objects.all()}
+    held = {role: granted(role, templates[role]) if role in templates else frozenset() for role in Role}
+    return {
+        role: (default_grants(role) - held[role], held[role] - default_grants(role))
+        for role in Role
+        if held[role] != default_grants(role)
+    }
 
 
 def sync_templates(using: str) -> int:
-    """Write the templates anew from the policy; returns how many grants changed. Runs as the database's owner."""
-    kind = ContentType.objects.db_manager(using).get_for_model(RoleTemplate)
+    """Let guardian assign what the templates lack and remove what is too much; returns how many grants changed.
+
+    Runs as the database's owner. Of guardian's ways to write only these two, one grant at a time, go over the connection they
+    are asked on; its bulk forms write over the default one, whose login may not.
+    """
+    grants = RoleTemplateGroupObjectPermission.objects.db_manager(using)
     changed = 0
-    for role, (missing, surplus) in template_drift(using).items():
-        group, _ = Group.objects.using(using).get_or_create(name=role.value)
-        template, _ = RoleTemplate.objects.using(using).get_or_create(role=role.value)
-        grants = RoleTemplateGroupObjectPermission.objects.using(using)
-        grants.filter(group=group, content_object=template, permission__codename__in=surplus).delete()
-        wanted = Permission.objects.using(using).filter(content_type=kind, codename__in=missing)
-        grants.bulk_create(
-            RoleTemplateGroupObjectPermission(group=group, content_object=template, permission=permission)
-            for permission in wanted
-        )
+    for role, (missing, surplus) in template_drift().items():
+        with transaction.atomic(using=using):
+            group, _ = Group.objects.using(using).get_or_create(name=role.value)
+            template, _ = RoleTemplate.objects.using(using).get_or_create(role=role.value)
+            for permission in _of_templates(missing, using):
+                grants.assign_perm(permission, group, template)
+            for name in surplus:
+                grants.remove_perm(name, group, template)
         changed += len(missing) + len(surplus)
     return changed
 
 
 def usual_grants(role: Role, tenant_id: int) -> frozenset[str]:
     """What a role holds in a tenant wherever nothing is said of the agent."""
-    own = TenantGroupObjectPermission.objects.filter(group__name=role.value, content_object_id=tenant_id)
-    names = frozenset(own.values_list("permission__codename", flat=True)) or default_grants(role)
-    return names & default_grants(role)
+    own = granted(role, Tenant.objects.get(pk=tenant_id))
+    return (own or default_grants(role)) & default_grants(role)
 
 
 def keep_agent_grants(grants: AgentGrants) -> None:
@@ -93,3 +96,9 @@ def keep_limit(limit: MemberLimit) -> None:
 
 def _of_agents(names: Collection[str]) -> QuerySet[Permission]:
     return Permission.objects.filter(content_type__app_label="tenants", content_type__model="agent", codename__in=names)
+
+
+def _of_templates(names: Collection[str], using: str) -> QuerySet[Permission]:
+    # Guardian looks a name up over the default connection, and no row may refer to one that was read there.
+    kind = {"content_type__app_label": "tenants", "content_type__model": "roletemplate"}
+    return Permission.objects.using(using).select_related("content_type").filter(codename__in=names, **kind)

@@ -52,16 +52,10 @@ def grant_to(role: Role, world: World, names: Iterable[str]) -> None:
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT set_config('app.tenant', %s, false)", [str(world.tenant.pk)])
     group = Group.objects.using("owner").get(name=role.value)
-    TenantGroupObjectPermission.objects.using("owner").bulk_create(
-        TenantGroupObjectPermission(
-            group=group,
-            content_object_id=world.tenant.pk,
-            permission=Permission.objects.using("owner").get(
-                codename=name, content_type__model=Tenant._meta.model_name
-            ),
-        )
-        for name in names
-    )
+    tenant = Tenant.objects.using("owner").get(pk=world.tenant.pk)
+    known = Permission.objects.using("owner").filter(content_type__model=Tenant._meta.model_name)
+    for permission in known.filter(codename__in=names).select_related("content_type"):
+        TenantGroupObjectPermission.objects.db_manager("owner").assign_perm(permission, group, tenant)
 
 
 def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str) -> None:
