@@ -34,8 +34,9 @@ from apps.tenants.actions import (
     issue_token,
     limit_member,
     write_grants,
+    write_role_grants,
 )
-from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor, staff_actor
 from apps.tenants.models import Agent, InvokableAgent, Membership, StaffAccess, Tenant, TenantSettings, User
 from tests.standing_worlds import STANDING
@@ -221,6 +222,13 @@ def make_grants(world: World, *withheld: str, role: Role = Role.AGENT) -> AgentG
     """What the role may do with the world's agent: the usual without these."""
     grants = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role=role.value)
     return write_grants(grants, actor=world.admin, granted=default_grants(role) - set(withheld))
+
+
+def make_role_grants(world: World, *withheld: str, role: Role = Role.OPERATOR) -> RoleGrants:
+    """What the role may do in the world's tenant: what its template grants without these."""
+    grants = RoleGrants(tenant_id=world.tenant.pk, role=role.value)
+    granted = default_grants(role) - set(withheld)
+    return write_role_grants(grants, actor=world.admin, granted=granted, reason="Settled at the review.")
 
 
 def make_member(world: World, name: str = "third", role: Role = Role.OPERATOR) -> Membership:

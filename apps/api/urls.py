@@ -47,6 +47,7 @@ from apps.api.reflections import ReflectionView
 from apps.api.reports import ReportView
 from apps.api.restoring import CheckpointRestoreView, RestoreView
 from apps.api.review_stream import review_stream
+from apps.api.role_grants import RoleGrantsView
 from apps.api.schedules import ScheduleView
 from apps.api.searches import SearchView
 from apps.api.send_rules import SendRuleView
@@ -104,6 +105,7 @@ router.register("tool-approvals", ToolApprovalView, "tool-approval")
 router.register("settings", SettingsView, "settings")
 router.register("tokens", TokenView, "token")
 router.register("grants", GrantsView, "grant")
+router.register("role-grants", RoleGrantsView, "role-grant")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")

@@ -126,6 +126,10 @@ class GovernedAdmin(ModelAdmin):
             return ()
         amendment = self._amendment(request, obj)
         writable = amendment.writable(actor_of(request), obj) if amendment else frozenset()
+        if amendment:
+            # What a form asks beside the row's columns, such as why, goes to the act with them.
+            columns = {field.name for field in self.model._meta.fields}
+            writable |= self.form.declared_fields.keys() - columns
         return [name for name in self.get_fields(request, obj) if name not in writable]
 
     def get_form(

@@ -97,6 +97,7 @@ GROUPS = (
             Place("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
             Place("Members", "badge", "tenants_membership_changelist"),
             Place("Limits of members", "lock", "tenants_memberlimit_changelist"),
+            Place("Grants of roles", "tune", "tenants_rolegrants_changelist"),
             Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
             Place("Endpoints", "dns", "tenants_endpoint_changelist"),

@@ -8,10 +8,14 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from apps.console.requests import actor_of
+from apps.console.requests import actor_of, settings_of
+from apps.console.rights_forms import in_words
 from apps.governance.actors import Actor, Role
 from apps.governance.door import may
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy import POLICY, Act, default_grants
+from apps.tenants.grant_models import RoleGrants
+from apps.tenants.grants import grants_of_tenant
+from apps.tenants.models import Tenant
 from apps.tenants.policy_page import verdict
 
 
@@ -42,8 +46,28 @@ def policy_shown(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "roles": [role.value for role in Role],
         "own": actor_of(request).role.value,
         "nouns": list(nouns(actor_of(request))),
+        "changed": list(changed_roles(actor_of(request), settings_of(request).tenant)),
+        "may_change": may(actor_of(request), Act.ROLE_GRANT_WRITE),
     }
     return TemplateResponse(request, "console/policy.html", {**site.each_context(request), **shown})
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRole:
+    """A role that holds other grants in this tenant than its template has."""
+
+    role: str
+    withheld: tuple[str, ...]
+    row: RoleGrants | None
+
+
+def changed_roles(actor: Actor, tenant: Tenant) -> Iterator[ChangedRole]:
+    """What guardian holds of the tenant's own; a role whose grants no page wrote has no row."""
+    held = grants_of_tenant(tenant)
+    rows = {row.role: row for row in RoleGrants.objects.visible_to(actor)} if held else {}
+    for role, names in held.items():
+        withheld = sorted(default_grants(role) - names)
+        yield ChangedRole(role.value, tuple(in_words(name) for name in withheld), rows.get(role.value))
 
 
 def nouns(actor: Actor) -> Iterator[Noun]:

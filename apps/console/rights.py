@@ -1,22 +1,30 @@
-"""Who may do what: grants that differ on one agent, and members who are confined to some."""
+"""Who may do what: grants that differ in the tenant or on one agent, and members who are confined to some."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.console.deeds import Amendment, Button, Creation, Values
-from apps.console.forms import OptionalReason
+from apps.console.forms import OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.people import label_of
 from apps.console.requests import actor_of, people_of
-from apps.console.rights_forms import GrantsForm, LimitForm, in_words
+from apps.console.rights_forms import GrantsForm, LimitForm, RoleGrantsForm, by_noun, in_words
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act, default_grants
-from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
-from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.actions import (
+    limit_member,
+    unlimit_member,
+    withdraw_grants,
+    withdraw_role_grants,
+    write_grants,
+    write_role_grants,
+)
+from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.grants import usual_grants
 from apps.tenants.models import Agent
 
@@ -33,6 +41,44 @@ def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
     }
+
+
+def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
+    """What the role's template grants, and what of it this tenant withholds."""
+    del request
+    template = by_noun(default_grants(Role(grants.role)))
+    held = set(grants.permissions)
+    return {
+        "withheld": [in_words(name) for name in grants.withheld],
+        "template": [
+            (
+                noun,
+                [words for name, words in names if name in held],
+                [words for name, words in names if name not in held],
+            )
+            for noun, names in template
+        ],
+    }
+
+
+def _begin_role(values: Values, actor: Actor) -> RoleGrants:
+    grants = RoleGrants(tenant_id=actor.tenant_id, role=values["role"])
+    usual = usual_grants(Role(values["role"]), actor.tenant_id)
+    return write_role_grants(grants, actor=actor, granted=usual, reason=values["reason"])
+
+
+def _write_role(grants: RoleGrants, values: Values, actor: Actor, read_at: int | None) -> RoleGrants:
+    granted = values.get("permissions", grants.permissions)
+    return write_role_grants(grants, actor=actor, granted=granted, reason=values["reason"], read_at=read_at)
+
+
+def _withdraw_role(grants: RoleGrants, actor: Actor, said: Values) -> None:
+    withdraw_role_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _list_of_roles(grants: RoleGrants) -> str:
+    del grants
+    return reverse("admin:tenants_rolegrants_changelist")
 
 
 def _limit(values: Values, actor: Actor) -> MemberLimit:
@@ -107,6 +153,38 @@ class LimitAdmin(GovernedAdmin):
     @admin.display(description="Agents")
     def how_many(self, limit: MemberLimit) -> str:
         return f"{len(limit.agent_ids)}" if limit.agent_ids else "nowhere"
+
+
+class RoleGrantsAdmin(GovernedAdmin):
+    """One row for each role with which the tenant differs from the template."""
+
+    list_display = ("role", "how_many", "updated")
+    empty = "No role differs: each may do what its template grants. The page Policy lists it."
+    form = RoleGrantsForm
+    add_fields = ("role", "reason")
+    fields = ("permissions", "reason")
+    change_form_template = "console/role_grants.html"
+    edit_label = "Add or take grants"
+    saved = "Saved. It holds from the next request on."
+    creates = Creation(Act.ROLE_GRANT_WRITE, _begin_role, add_fields)
+    amends = (Amendment(Act.ROLE_GRANT_WRITE, _write_role),)
+    panels = Panels(role_grants_panels)
+    buttons = (
+        Button(
+            "withdraw",
+            "Return to the template",
+            Act.ROLE_GRANT_WITHDRAW,
+            _withdraw_role,
+            done="Withdrawn. The role may do what its template grants.",
+            consequence="From the next request on the role may do all that its template grants, in the whole tenant.",
+            form=ReasonedDecision,
+            leads_to=_list_of_roles,
+        ),
+    )
+
+    @admin.display(description="Grants")
+    def how_many(self, grants: RoleGrants) -> str:
+        return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"
 
 
 class GrantsAdmin(GovernedAdmin):

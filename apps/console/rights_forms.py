@@ -6,9 +6,14 @@ from typing import Any
 from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
 
-from apps.console.forms import Decision, GovernedForm
+from apps.console.forms import Decision, GovernedForm, Prose
 from apps.console.people import label_of, people_of_tenant
 from apps.governance.actors import Role
 from apps.governance.policy import POLICY, Act, codenames, default_grants
@@ -89,6 +94,17 @@ class GrantsForm(GovernedForm):
         elif "permissions" in self.fields:
             granted: Any = self.fields["permissions"]
             granted.choices = by_noun(default_grants(Role(self.instance.role)))
+
+
+class RoleGrantsForm(GrantsForm):
+    """What the role may do in the tenant, and why that changes."""
+
+    reason = Prose(
+        label="Why",
+        max_length=2000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
 
 
 def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:

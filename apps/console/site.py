@@ -58,7 +58,7 @@ from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.reports import ReportAdmin
 from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.restoring import restore_page
-from apps.console.rights import GrantsAdmin, LimitAdmin
+from apps.console.rights import GrantsAdmin, LimitAdmin, RoleGrantsAdmin
 from apps.console.saved_filters import filter_urls
 from apps.console.schedules import ScheduleAdmin
 from apps.console.search import search_page
@@ -99,7 +99,7 @@ from apps.review.comments.models import Comment
 from apps.runtime.models import Session, Spend
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
-from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.models import (
     Agent,
     AgentToken,
@@ -139,6 +139,7 @@ PAGES = {
     LearningVersion: LearningVersionAdmin,
     Lesson: LessonAdmin,
     MemoryTier: TierAdmin,
+    RoleGrants: RoleGrantsAdmin,
     TierRun: TierRunAdmin,
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,

@@ -170,6 +170,8 @@ class Act(StrEnum):
     MEMBER_RESET = "member.reset"
     LIMIT_WRITE = "limit.write"
     LIMIT_LIFT = "limit.lift"
+    ROLE_GRANT_WRITE = "role_grant.write"
+    ROLE_GRANT_WITHDRAW = "role_grant.withdraw"
     GRANT_WRITE = "grant.write"
     GRANT_WITHDRAW = "grant.withdraw"
     GRANT_SYNC = "grant.sync"

@@ -266,6 +266,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.MEMBER_RESET: Rule(_HOUSE, ("reset_at",)),
         Act.LIMIT_WRITE: Rule(_ADMIN, _LIMIT, risk=Risk.HIGH, settled=_OF_LIMIT, does=Does.WRITES),
         Act.LIMIT_LIFT: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
+        Act.ROLE_GRANT_WRITE: Rule(
+            _ADMIN, ("role", "permissions"), risk=Risk.HIGH, settled=frozenset({"role"}), does=Does.WRITES
+        ),
+        Act.ROLE_GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_WRITE: Rule(
             _ADMIN, ("agent", "role", "permissions"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES
         ),

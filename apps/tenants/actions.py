@@ -16,8 +16,8 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_bl
 from apps.governance.policy import Act
 from apps.prompt.holding import MemoryReview
 from apps.tenants.flavours import refuse_assistant
-from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.grants import keep_agent_grants, keep_limit
+from apps.tenants.grant_models import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants
+from apps.tenants.grants import keep_agent_grants, keep_limit, keep_role_grants
 from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
 from apps.tenants.pace import refuse_faster
@@ -154,6 +154,28 @@ def unlimit_member(limit: MemberLimit, *, actor: Actor, read_at: int | None = No
     """Let the member do the act wherever its role may."""
     with governed(Act.LIMIT_LIFT, limit, actor=actor, read_at=read_at, reason=reason, removes=True):
         pass
+
+
+def write_role_grants(
+    grants: RoleGrants, *, actor: Actor, granted: Collection[str], reason: str, read_at: int | None = None
+) -> RoleGrants:
+    """Say what a role may do in the tenant, in place of what its template grants, from the next request on."""
+    with acting(actor):
+        with governed(Act.ROLE_GRANT_WRITE, grants, actor=actor, read_at=read_at, reason=reason) as row:
+            refuse_blank(reason, "Say why the role's grants change; it stays in the history.")
+            if not granted:
+                raise Invalid(NO_GRANT_LEFT, {"permissions": [NO_GRANT_LEFT]})
+            row.permissions = sorted(set(granted))
+        keep_role_grants(grants, grants.permissions)
+    return grants
+
+
+def withdraw_role_grants(grants: RoleGrants, *, actor: Actor, reason: str, read_at: int | None = None) -> None:
+    """Let the role do what its template grants."""
+    with acting(actor):
+        with governed(Act.ROLE_GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason, removes=True):
+            refuse_blank(reason, "Say why the template holds again; it stays in the history.")
+        keep_role_grants(grants, ())
 
 
 def write_grants(

@@ -1,6 +1,7 @@
-"""What differs from the role templates: by agent, and for one member; with the guardian tables that hold it."""
+"""What differs from the role templates: in a whole tenant, by agent, and for one member; with the guardian tables that hold it."""
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -10,6 +11,55 @@ from apps.governance.actors import Role
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act, default_grants
+
+NO_GRANT_LEFT: Final = (
+    "Grant at least one permission: a role without any would hold its template again. To stop a role altogether, deactivate"
+    " its members or throw a switch."
+)
+
+
+class RoleGrants(Governed):
+    """What a role may do in the whole tenant, in place of what its template grants. The role floor still caps it."""
+
+    role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operators"), (Role.AGENT.value, "Agents")])
+    permissions = models.JSONField(default=list, blank=True)
+
+    noun = "role_grant"
+
+    objects = GovernedQuerySet["RoleGrants"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["role"]
+        verbose_name = "grants of a role"
+        verbose_name_plural = "grants of roles"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "role"],
+                name="role_has_one_row_of_grants_per_tenant",
+                violation_error_message="This role has grants of its own in this tenant already; change those.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[Role.OPERATOR.value, Role.AGENT.value]),
+                name="grants_differ_for_operators_and_agents",
+                violation_error_message="A tenant changes the grants of operators and agents. Admins have all.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(permissions=[]), name="role_keeps_a_grant", violation_error_message=NO_GRANT_LEFT
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Grants of {self.get_role_display().lower()}"
+
+    @property
+    def withheld(self) -> list[str]:
+        """What the role's template grants and the tenant does not."""
+        return sorted(default_grants(Role(self.role)) - set(self.permissions))
+
+    def clean(self) -> None:
+        """Refuse what the role can never hold."""
+        if self.role in set(Role):
+            _refuse_beyond_floor(self.permissions, Role(self.role))
 
 
 class AgentGrants(Governed):
@@ -47,13 +97,15 @@ class AgentGrants(Governed):
 
     def clean(self) -> None:
         """Refuse what the role can never hold."""
-        if self.role not in set(Role):
-            # Its own field says so.
-            return
-        if unknown := sorted(set(self.permissions) - default_grants(Role(self.role))):
-            raise ValidationError(
-                {"permissions": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
-            )
+        if self.role in set(Role):
+            _refuse_beyond_floor(self.permissions, Role(self.role))
+
+
+def _refuse_beyond_floor(names: Iterable[str], role: Role) -> None:
+    if unknown := sorted(set(names) - default_grants(role)):
+        raise ValidationError(
+            {"permissions": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
+        )
 
 
 class MemberLimit(Governed):
@@ -93,7 +145,7 @@ class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
 
 
 class TenantGroupObjectPermission(GroupObjectPermissionBase):
-    """Guardian's direct table: a grant of a tenant that differs from the template."""
+    """Guardian's direct table: a grant of a tenant that differs from the template, as `RoleGrants` says."""
 
     content_object = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE)
 

@@ -1,11 +1,13 @@
-"""Guardian's rows: the role templates, kept equal to the policy, and what differs by agent, kept equal to its governed row."""
+"""Guardian's rows: the role templates, kept equal to the policy, and what differs from them, kept equal to its governed row."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from guardian.core import ObjectPermissionChecker
+from guardian.shortcuts import get_groups_with_perms
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act, codename, default_grants
@@ -14,7 +16,9 @@ from apps.tenants.grant_models import (
     AgentGroupObjectPermission,
     AgentUserObjectPermission,
     MemberLimit,
+    RoleGrants,
     RoleTemplateGroupObjectPermission,
+    TenantGroupObjectPermission,
 )
 from apps.tenants.models import RoleTemplate, Tenant
 
@@ -48,7 +52,7 @@ def sync_templates(using: str) -> int:
         with transaction.atomic(using=using):
             group, _ = Group.objects.using(using).get_or_create(name=role.value)
             template, _ = RoleTemplate.objects.using(using).get_or_create(role=role.value)
-            for permission in _of_templates(missing, using):
+            for permission in _permissions("roletemplate", missing).using(using):
                 grants.assign_perm(permission, group, template)
             for name in surplus:
                 grants.remove_perm(name, group, template)
@@ -60,6 +64,24 @@ def usual_grants(role: Role, tenant_id: int) -> frozenset[str]:
     """What a role holds in a tenant wherever nothing is said of the agent."""
     own = granted(role, Tenant.objects.get(pk=tenant_id))
     return (own or default_grants(role)) & default_grants(role)
+
+
+def grants_of_tenant(tenant: Tenant) -> dict[Role, frozenset[str]]:
+    """The roles that hold grants of the tenant's own, each with those. Whoever is not among them holds the template."""
+    found: Any = get_groups_with_perms(tenant, attach_perms=True)  # guardian says Group or dict; attached, it is a dict
+    return {Role(group.name): frozenset(names) for group, names in found.items() if group.name in set(Role)}
+
+
+def keep_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
+    """Let guardian's rows of the tenant be these, in the same transaction. A first row names hundreds: they go in at once."""
+    group = Group.objects.get(name=grants.role)
+    tenant = Tenant.objects.get(pk=grants.tenant_id)
+    held, rows = granted(Role(grants.role), tenant), TenantGroupObjectPermission.objects
+    rows.filter(group=group, content_object=tenant, permission__codename__in=held - set(names)).delete()
+    rows.bulk_create(
+        TenantGroupObjectPermission(group=group, permission=permission, content_object=tenant)
+        for permission in _permissions("tenant", set(names) - held)
+    )
 
 
 def keep_agent_grants(grants: AgentGrants) -> None:
@@ -74,7 +96,7 @@ def keep_agent_grants(grants: AgentGrants) -> None:
             content_object_id=grants.agent_id,
             grants=grants,
         )
-        for permission in _of_agents(grants.permissions)
+        for permission in _permissions("agent", grants.permissions)
     )
 
 
@@ -89,16 +111,12 @@ def keep_limit(limit: MemberLimit) -> None:
             content_object_id=agent_id,
             limit=limit,
         )
-        for permission in _of_agents([codename(Act(limit.limited_act))])
+        for permission in _permissions("agent", [codename(Act(limit.limited_act))])
         for agent_id in limit.agent_ids
     )
 
 
-def _of_agents(names: Collection[str]) -> QuerySet[Permission]:
-    return Permission.objects.filter(content_type__app_label="tenants", content_type__model="agent", codename__in=names)
-
-
-def _of_templates(names: Collection[str], using: str) -> QuerySet[Permission]:
-    # Guardian looks a name up over the default connection, and no row may refer to one that was read there.
-    kind = {"content_type__app_label": "tenants", "content_type__model": "roletemplate"}
-    return Permission.objects.using(using).select_related("content_type").filter(codename__in=names, **kind)
+def _permissions(model: str, names: Collection[str]) -> QuerySet[Permission]:
+    # Rows for guardian, which looks a name up over the default connection whatever it is asked on.
+    known = Permission.objects.select_related("content_type")
+    return known.filter(content_type__app_label="tenants", content_type__model=model, codename__in=names)

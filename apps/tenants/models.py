@@ -15,7 +15,7 @@ from apps.tenants import login_models
 from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
-from apps.tenants.grant_models import AgentGrants
+from apps.tenants.grant_models import AgentGrants, RoleGrants
 from apps.tenants.member_models import Membership, User
 from apps.tenants.rules import MOST_STEPS
 from apps.tenants.taught import Taught
@@ -31,6 +31,7 @@ __all__ = [
     "InvokableAgent",
     "Membership",
     "ModelPrice",
+    "RoleGrants",
     "RoleTemplate",
     "SealedSecret",
     "StaffAccess",

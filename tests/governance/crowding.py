@@ -24,7 +24,11 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
 HEX_CHARACTERS = 64
 USERS = "tenants_user"
 # One row per tenant; the table holds no second.
-SINGLE = {"tenants_tenant", "tenants_tenantsettings", "governance_auditlink", "tenants_tenantgroupobjectpermission"}
+SINGLE = {
+    *("tenants_tenant", "tenants_tenantsettings", "governance_auditlink"),
+    # A row for each role, and guardian's behind it.
+    *("tenants_rolegrants", "tenants_tenantgroupobjectpermission"),
+}
 # What a list is asked for by, and what a person may be in: copies keep it.
 KEPT = {("conversations_message", "conversation_id"), ("tenants_invokableagent", "agent_id")}
 # Where the name of a row differs from its neighbours in this column, since the other one says what it is.

@@ -11,6 +11,7 @@ from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.governance.actions import approve_proposal
+from apps.governance.actors import Role
 from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.proposals import Verdict
@@ -45,6 +46,7 @@ from tests.factories import (
     make_overlay,
     make_persona,
     make_profile,
+    make_role_grants,
     make_rule,
     make_skill,
     make_staff,
@@ -171,6 +173,7 @@ def commit_links() -> None:
 def write_about_rights(world: World) -> None:
     """What differs by agent and for one member, lifting nothing that the filling needs."""
     make_grants(world, "profile_amend__notes")
+    make_role_grants(world, role=Role.AGENT)
     make_limit(world, agents=[world.agent.pk])
     make_visit(world, make_staff())
 

@@ -206,6 +206,11 @@ class Console:
         Act.MEMBER_RESET: decision("reset"),
         Act.LIMIT_WRITE: lambda scene, row: (page_of(row), {"agent_ids": [scene.world.agent.pk]}),
         Act.LIMIT_LIFT: decision("lift"),
+        Act.ROLE_GRANT_WRITE: lambda _, row: (
+            page_of(row),
+            {"permissions": ["skill_draft"], "reason": "Too much."},
+        ),
+        Act.ROLE_GRANT_WITHDRAW: decision("withdraw", reason="Enough."),
         Act.GRANT_WRITE: lambda _, row: (page_of(row), {"permissions": ["skill_fetch"]}),
         Act.GRANT_WITHDRAW: decision("withdraw"),
         Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),

@@ -119,6 +119,12 @@ class Rest:
         Act.TOKEN_ISSUE: lambda _, row: ("POST", "tokens", {"agent_key": row.key, "name": "matrix"}),
         Act.TOKEN_REVOKE: lambda _, row: ("POST", f"tokens/{row.pk}/revoke", {}),
         Act.TOKEN_ROTATE: lambda _, row: ("POST", f"tokens/{row.pk}/rotate", {}),
+        Act.ROLE_GRANT_WRITE: lambda _, row: (
+            "PATCH",
+            f"role-grants/{row.pk}",
+            {"permissions": ["skill_draft"], "reason": "Too much."},
+        ),
+        Act.ROLE_GRANT_WITHDRAW: lambda _, row: ("POST", f"role-grants/{row.pk}/withdraw", {"reason": "Enough."}),
         Act.GRANT_WRITE: lambda _, row: ("PATCH", f"grants/{row.pk}", {"permissions": ["skill_fetch"]}),
         Act.GRANT_WITHDRAW: lambda _, row: ("DELETE", f"grants/{row.pk}", None),
         Act.AGENT_CREATE: lambda _, __: ("POST", "agents", {"agent_key": "sales", "title": "Sales"}),

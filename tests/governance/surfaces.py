@@ -98,7 +98,9 @@ from apps.tenants.actions import (
     unlimit_member,
     withdraw_grants,
     withdraw_invokable,
+    withdraw_role_grants,
     write_grants,
+    write_role_grants,
 )
 from apps.tenants.proofs import rotate_proof_key
 from tests.commenting import COMMENTING
@@ -287,6 +289,10 @@ class Actions:
         Act.MEMBER_RESET: lambda _, row, actor: reset_member(row, actor=actor),
         Act.LIMIT_WRITE: lambda scene, row, actor: limit_member(row, actor=actor, agents=[scene.world.agent.pk]),
         Act.LIMIT_LIFT: lambda _, row, actor: unlimit_member(row, actor=actor),
+        Act.ROLE_GRANT_WRITE: lambda _, row, actor: write_role_grants(
+            row, actor=actor, granted=["skill_draft"], reason="Too much."
+        ),
+        Act.ROLE_GRANT_WITHDRAW: lambda _, row, actor: withdraw_role_grants(row, actor=actor, reason="Enough."),
         Act.GRANT_WRITE: lambda _, row, actor: write_grants(row, actor=actor, granted=["skill_fetch"]),
         Act.GRANT_WITHDRAW: lambda _, row, actor: withdraw_grants(row, actor=actor),
     }

@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 BROUGHT_ALONG = {"proposal.submit"}
 # A field that is sent only beside another.
 BESIDE = {"outcome": {"status": "resolved"}}
+# What an act asks beside its fields.
+ASKED = {Act.ROLE_GRANT_WRITE: {"reason": "Settled at the review."}}
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +77,7 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
             acts = [each for each in view.acts["partial_update"] if field.name in POLICY[each].writes(adding=False)]
             open_acts = {each.value for each in acts if role in POLICY[each].allowed}
             value = named.get(field.name) or another(field, getattr(row, field.attname))
-            sent = {field.name: value, **BESIDE.get(field.name, {})}
+            sent = {field.name: value, **BESIDE.get(field.name, {}), **ASKED.get(act, {})}
             if method == "PUT":
                 sent = (
                     {name: stood[name] for name in governed_fields(act.noun) & set(stood) & body_of(act)} | named | sent
@@ -120,7 +122,7 @@ def json_of(values: dict[str, Any]) -> bytes:
 
 
 # Lists are ticked on these pages, not typed; tests/surfaces/console has them.
-TICKED = {Act.GRANT_WRITE, Act.LIMIT_WRITE}
+TICKED = {Act.ROLE_GRANT_WRITE, Act.GRANT_WRITE, Act.LIMIT_WRITE}
 FORMS = {
     amendment.act: page
     for page in pages()

@@ -71,8 +71,6 @@ def test_shared_tables_carry_no_tenant_column() -> None:
 def test_a_tenants_own_rows_are_seen_in_every_table_by_some_role(filled: Filled) -> None:
     # R005: the other tests would prove nothing of an empty table.
     for table in tenant_tables():
-        if table.name == "tenants_tenantgroupobjectpermission":
-            continue
         own = [count_in(table, actor, filled.world.tenant.pk).rows for actor in actors(filled.world).values()]
         assert max(own) > 0, table.name
 

@@ -28,9 +28,11 @@ from apps.tenants.actions import (
     unlimit_member,
     withdraw_grants,
     withdraw_invokable,
+    withdraw_role_grants,
     write_grants,
+    write_role_grants,
 )
-from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.identity import new_tenant_actor
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, TenantSettings
 from apps.tenants.proofs import rotate_proof_key
@@ -65,6 +67,15 @@ def _grants(chosen: Chosen) -> object:
     granted = sorted(default_grants(role))
     withheld = {granted[(chosen.pick * 5 + at) % len(granted)] for at in range(3)}
     return write_grants(known[0] if known else fresh, actor=chosen.actor, granted=set(granted) - withheld)
+
+
+def _role_grants(chosen: Chosen) -> object:
+    role = (Role.AGENT, Role.OPERATOR)[chosen.pick % 2]
+    known = chosen.there.rows(RoleGrants, role=role.value)
+    fresh = RoleGrants(tenant_id=chosen.actor.tenant_id, role=role.value)
+    granted = sorted(default_grants(role))
+    kept = set(granted) - {granted[(chosen.pick * 7 + at) % len(granted)] for at in range(3)}
+    return write_role_grants(known[0] if known else fresh, actor=chosen.actor, granted=kept, reason=chosen.words)
 
 
 def _allow(chosen: Chosen) -> object:
@@ -128,6 +139,8 @@ TENANTS: Mapping[Act, Deed] = {
     Act.MEMBER_RESET: amending(Membership, reset_member),
     Act.LIMIT_WRITE: _limit,
     Act.LIMIT_LIFT: amending(MemberLimit, unlimit_member),
+    Act.ROLE_GRANT_WRITE: _role_grants,
+    Act.ROLE_GRANT_WITHDRAW: saying(RoleGrants, withdraw_role_grants, "reason"),
     Act.GRANT_WRITE: _grants,
     Act.GRANT_WITHDRAW: amending(AgentGrants, withdraw_grants),
     Act.KILL_SWITCH_ACTIVATE: _throw,

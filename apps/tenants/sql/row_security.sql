@@ -176,8 +176,8 @@ GRANT SELECT, INSERT ON tenants_tenant TO @worker@;
 GRANT SELECT (id, key) ON tenants_tenant TO @cross_tenant@;
 GRANT USAGE ON SEQUENCE tenants_tenant_id_seq TO @login@;
 
--- tenants_tenantgroupobjectpermission: Grants in which the tenant differs from the role templates; acting roles read them
--- and write none. The cross-tenant role reads them to resolve tokens.
+-- tenants_tenantgroupobjectpermission: Grants in which the tenant differs from the role templates; acting roles read them.
+-- The cross-tenant role reads them to resolve tokens. `role_grants.sql` lets operators write them.
 ALTER TABLE tenants_tenantgroupobjectpermission ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenants_tenantgroupobjectpermission_tenant ON tenants_tenantgroupobjectpermission
     USING (content_object_id = app_tenant())
