@@ -5,8 +5,9 @@ SQL files and migrations write them as `@owner@` and so on. Nothing that a reque
 
 To add a table:
 1. Declare the model and run `makemigrations`.
-2. Add its section to `row_security.sql` and `triggers.sql` of the app, its keys that carry the tenant to `keys.sql`.
-3. Run those sections in the same migration with `RoleSQL`, or put them into a file of their own and load it with `LoadSQL`.
+2. Write its row security, triggers and keys that carry the tenant into a file of its own beside `row_security.sql`, named by it.
+   The first migrations load the files that stand there, and would not find a table that comes later.
+3. Load that file in the same migration with `LoadSQL`.
 4. Say in `column_privacy.csv` what each column holds about people.
 5. Renew `walls.txt` (`UPDATE_WALLS=1 pytest tests/governance/test_drift.py`) and read its difference.
 
