@@ -36,4 +36,4 @@ ENV PATH=/srv/preceptor/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECO
 USER preceptor
 EXPOSE 8000
 CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "on", \
-     "--proxy-headers", "--timeout-graceful-shutdown", "20"]
+     "--http", "h11", "--ws", "none", "--proxy-headers", "--timeout-graceful-shutdown", "20"]

@@ -106,7 +106,17 @@ def web(server: Postgres, readers: int) -> Iterator[tuple[int, int]]:
     }
     log = home / "web.log"
     command = python(
-        "-m", "uvicorn", "config.asgi:application", "--host", HOST, "--port", str(port), "--lifespan", "on"
+        "-m",
+        "uvicorn",
+        "config.asgi:application",
+        "--host",
+        HOST,
+        "--port",
+        str(port),
+        "--lifespan",
+        "on",
+        "--http",
+        "h11",
     )
     with log.open("wb") as handle:
         child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)

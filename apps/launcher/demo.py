@@ -122,7 +122,7 @@ def _standin(url: str) -> Program:
 
 def _web(url: str) -> Program:
     listening = ("--host", HOST, "--port", url.rpartition(":")[2])
-    manners = ("--lifespan", "on", "--timeout-graceful-shutdown", "5")
+    manners = ("--lifespan", "on", "--http", "h11", "--ws", "none", "--timeout-graceful-shutdown", "5")
     return Program(
         "web", python("-m", "uvicorn", "config.asgi:application", *listening, *manners), answers(f"{url}/healthz")
     )

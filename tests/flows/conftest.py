@@ -69,7 +69,8 @@ class House:
 
     def start_web(self) -> None:
         listening = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--lifespan", "on")
-        command = python("-m", "uvicorn", "config.asgi:application", *listening)
+        protocols = ("--http", "h11", "--ws", "none")
+        command = python("-m", "uvicorn", "config.asgi:application", *listening, *protocols)
         self.start("web", command, answers(f"{self.url}/healthz"))
 
     def start_worker(self) -> None:
