@@ -68,7 +68,7 @@ def enter_scene(task_id: str, task: Any, **said: Any) -> None:
 def leave_scene(task: Any, state: str | None = None, **said: Any) -> None:
     """It is counted, and its thread is about nothing again."""
     del said
-    TASKS.add(task=task.name, result=(state or "unknown").lower())
+    TASKS.labels(task=task.name, result=(state or "unknown").lower()).inc()
     set_scene()
 
 

@@ -24,7 +24,7 @@ from apps.api.seats import Seats
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.runtime.airing import HOLDS_SECONDS
-from apps.telemetry.meters import Gauge
+from apps.telemetry.counts import STREAMS
 from apps.tenants.standing import still_standing
 
 logger = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class Hub:
         if self._loop is not asyncio.get_running_loop():
             self._stand()
         self.readers.add(reader)
+        STREAMS.set(len(self.readers))
         key = (kind, reader.actor.tenant_id)
         if key not in self._rooms:
             self._rooms[key] = kind(reader.actor.tenant_id, self.desk)
@@ -74,6 +75,7 @@ class Hub:
         """The stream has ended; what nobody needs any more goes with it."""
         seats.leave(reader.seat)
         self.readers.discard(reader)
+        STREAMS.set(len(self.readers))
         for key, room in list(self._rooms.items()):
             room.leave(reader)
             if not room.readers:
@@ -109,6 +111,7 @@ class Hub:
             for task in self._running.values():
                 task.cancel()
         self.readers, self._rooms, self._running, self._loop = set(), {}, {}, None
+        STREAMS.set(0)
         self._ether.forget()
         if self._thread is not None:
             self._thread.submit(_let_go_of_the_database)
@@ -187,4 +190,3 @@ def _let_go_of_the_database() -> None:
 
 
 hub = Hub()
-Gauge("streams", "Readers who hold a stream open in this process.", lambda: len(hub.readers))

@@ -61,7 +61,7 @@ class Reader:
         if len(self._told) >= QUEUE_EVENTS:
             self.end(Why.SLOW_CLIENT)
             return
-        STREAM_EVENTS.add()
+        STREAM_EVENTS.inc()
         self._preview = b""
         self._told.append((position, piece))
         self._woken.set()
@@ -81,7 +81,7 @@ class Reader:
         """Tell no more than why; what it did not read is told again when it comes back."""
         if self.why is None:
             self.why = why
-            STREAMS_ENDED.add(reason=why.value)
+            STREAMS_ENDED.labels(reason=why.value).inc()
             if why is not Why.MAX_DURATION:
                 self._told.clear()
             self._preview = b""

@@ -1,33 +1,45 @@
 """Figures of the whole installation, read from the database when they are asked for: told once, however many processes run."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 from django.utils import timezone
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from apps.runtime.alarms import ringing
-from apps.telemetry.meters import heading, sample
+from apps.telemetry.meters import NAMESPACE
+
+Family = type[GaugeMetricFamily] | type[CounterMetricFamily]
 
 TENANT: Final = "tenant"
 OLDEST: Final = "waiting_oldest_seconds"
-# Name: words, what is counted, and by which label.
-FIGURES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "waiting": ("Rows that wait for a worker and are due, by kind.", "gauge", "kind"),
-    OLDEST: ("How long the oldest of them has been due.", "gauge", "kind"),
-    "deliveries": ("Deliveries to webhooks that wait, or were given up.", "gauge", "state"),
-    "notifications": ("E-mails to people that wait, or were given up.", "gauge", "state"),
-    "turns_running": ("Turns that are under way or wait to be tried again.", "gauge", "state"),
-    "review_open": ("What waits for a person.", "gauge", "kind"),
-    "circuit_breakers": ("Models at endpoints, by whether they are asked.", "gauge", "state"),
-    "periodic_tasks": ("Periodic tasks of the beat, by whether they run in time.", "gauge", "state"),
-    "periodic_task_overdue_seconds": ("For how long a periodic task of the beat has been due.", "gauge", "task"),
-    "spent_calls_total": ("Calls of models that were counted, turns and learning.", "counter", "purpose"),
-    "spent_tokens_total": ("Tokens of those calls, by class.", "counter", "class"),
-    "spent_micro_usd_total": ("What they cost by the price table, in millionths of a US dollar.", "counter", "purpose"),
+READ: Final = "database_up"
+# Name: words, kind of series, and by which label.
+FIGURES: Final[Mapping[str, tuple[str, Family, str]]] = {
+    "waiting": ("Rows that wait for a worker and are due, by kind.", GaugeMetricFamily, "kind"),
+    OLDEST: ("How long the oldest of them has been due.", GaugeMetricFamily, "kind"),
+    "deliveries": ("Deliveries to webhooks that wait, or were given up.", GaugeMetricFamily, "state"),
+    "notifications": ("E-mails to people that wait, or were given up.", GaugeMetricFamily, "state"),
+    "turns_running": ("Turns that are under way or wait to be tried again.", GaugeMetricFamily, "state"),
+    "review_open": ("What waits for a person.", GaugeMetricFamily, "kind"),
+    "circuit_breakers": ("Models at endpoints, by whether they are asked.", GaugeMetricFamily, "state"),
+    "periodic_tasks": ("Periodic tasks of the beat, by whether they run in time.", GaugeMetricFamily, "state"),
+    "periodic_task_overdue_seconds": (
+        "For how long a periodic task of the beat has been due.",
+        GaugeMetricFamily,
+        "task",
+    ),
+    "spent_calls_total": ("Calls of models that were counted, turns and learning.", CounterMetricFamily, "purpose"),
+    "spent_tokens_total": ("Tokens of those calls, by class.", CounterMetricFamily, "class"),
+    "spent_micro_usd_total": (
+        "What they cost by the price table, in millionths of a US dollar.",
+        CounterMetricFamily,
+        "purpose",
+    ),
 }
 
 
@@ -57,15 +69,31 @@ def _of_alarms() -> Iterator[Figure]:
         yield Figure("periodic_task_overdue_seconds", alarm.task, "", overdue.total_seconds() if overdue else 0)
 
 
-def lines_of(found: list[Figure], *, by_tenant: bool | None = None) -> Iterator[str]:
-    """As Prometheus reads them. Whose they are is left out unless the installation's setting has it told."""
-    told = settings.METRICS_TENANTS if by_tenant is None else by_tenant
+class InstallationFigures:
+    """What Prometheus reads of the whole installation. When the database is away, the process's own counts are needed most."""
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures, and whether they could be read."""
+        try:
+            found = figures()
+        except Error:
+            found = None
+        yield GaugeMetricFamily(
+            f"{NAMESPACE}_{READ}", "Whether the database could be asked for the figures below.", found is not None
+        )
+        if found is not None:
+            yield from families(found, by_tenant=settings.METRICS_TENANTS)
+
+
+def families(found: Sequence[Figure], *, by_tenant: bool) -> Iterator[Metric]:
+    """The figures as series. Tenants are named only where the installation's setting says so."""
     for name, (words, kind, label) in FIGURES.items():
-        values: dict[tuple[str, str], float] = defaultdict(float)
+        values: dict[tuple[str, ...], float] = defaultdict(float)
         for each in found:
             if each.name == name:
-                key = (each.label, each.tenant_key if told else "")
+                key = (each.label, each.tenant_key) if by_tenant else (each.label,)
                 values[key] = max(values[key], each.value) if name == OLDEST else values[key] + each.value
-        yield from heading(f"preceptor_{name}", words, kind)
-        for (said, tenant_key), value in sorted(values.items()):
-            yield sample(f"preceptor_{name}", {label: said, **({TENANT: tenant_key} if tenant_key else {})}, value)
+        family = kind(f"{NAMESPACE}_{name}", words, labels=(label, TENANT) if by_tenant else (label,))
+        for labels, value in sorted(values.items()):
+            family.add_metric(labels, value)
+        yield family

@@ -8,20 +8,18 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
 from django.views.decorators.http import require_safe
 
-from apps.operations.figures import figures, lines_of
+from apps.operations.figures import InstallationFigures
 from apps.telemetry.counts import REQUESTS
-from apps.telemetry.meters import CONTENT_TYPE, exposition
+from apps.telemetry.meters import exposition
 
 logger = logging.getLogger(__name__)
 
 # Loaded with the counts of every process.
 COUNTS: Final = (REQUESTS,)
 PATH: Final = "/metrics"
-FAILED: Final = "# the database could not be asked: {}"
 
 
 @require_safe
@@ -29,12 +27,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """What this web process counts, and what the database says of the installation. Nothing, without the token that is set."""
     if not may_read(request.headers.get("Authorization", "")):
         return HttpResponseNotFound()
-    try:
-        told = list(lines_of(figures()))
-    except Error as error:
-        # What the process counts itself is told most of all when the database is away.
-        told = [FAILED.format(type(error).__name__)]
-    answer = HttpResponse(exposition(told), content_type=CONTENT_TYPE)
+    body, content_type = exposition(request.headers.get("Accept", ""), InstallationFigures())
+    answer = HttpResponse(body, content_type=content_type)
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -55,9 +49,9 @@ class _Asked(BaseHTTPRequestHandler):
         """The metrics; where a token is set, for whoever has it."""
         is_theirs = not settings.METRICS_TOKEN or may_read(self.headers.get("Authorization", ""))
         found = urlsplit(self.path).path == PATH and is_theirs
-        body = exposition().encode() if found else b""
+        body, content_type = exposition(self.headers.get("Accept", "")) if found else (b"", "text/plain")
         self.send_response(200 if found else 404)
-        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

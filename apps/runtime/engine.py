@@ -200,7 +200,7 @@ class Engine:
             return await self._finish(turning)
         finally:
             seconds = self._loop.time() - begun
-            TURN_SECONDS.took(seconds)
+            TURN_SECONDS.observe(seconds)
             logger.info("turn left this worker", extra={"seconds": round(seconds, 3)})
 
     async def _finish(self, turning: Turning) -> bool:

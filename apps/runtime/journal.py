@@ -189,7 +189,7 @@ def close(
     has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
         raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
-    TURNS.add(outcome=ending.outcome.value)
+    TURNS.labels(outcome=ending.outcome.value).inc()
     return Closed(more_waits)
 
 

@@ -19,11 +19,11 @@ class AskedModel:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         result = "ok" if error is None else error.code if isinstance(error, BackendError) else "cancelled"
-        MODEL_CALLS.add(result=result)
-        MODEL_SECONDS.took(time.monotonic() - self._begun)
+        MODEL_CALLS.labels(result=result).inc()
+        MODEL_SECONDS.observe(time.monotonic() - self._begun)
 
 
 def note_tokens(usage: Usage) -> None:
     """What a call used."""
     for name in CLASSES:
-        MODEL_TOKENS.add(getattr(usage, f"{name}_tokens"), **{"class": name})
+        MODEL_TOKENS.labels(**{"class": name}).inc(getattr(usage, f"{name}_tokens"))

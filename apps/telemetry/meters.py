@@ -1,134 +1,107 @@
-"""What a process counts, in the text form that Prometheus reads. Counts begin anew with the process, which Prometheus expects."""
+"""Counters, gauges and histograms, kept and exposed by prometheus_client. Ours are the prefix, the buckets and the cap on labels.
 
+To count something new: name it in `counts.py`, count it where it happens, and add it to the table in docs/operations.md; a
+test compares that table with what is exposed.
+"""
+
+import os
 import threading
-from abc import ABC, abstractmethod
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, Generic, TypeVar
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+NAMESPACE: Final = "preceptor"
 SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
-# However many kinds there are in the world: what comes after so many is counted as one.
+# A label's values may come from outside. Sets of labels beyond so many are counted together.
 MOST_LABELLED: Final = 500
 OTHERS: Final = "others"
+# The library's own variable: several processes behind one address keep their counts in files of this folder.
+SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
-Labels = tuple[str, ...]
+REGISTRY: Final = CollectorRegistry(auto_describe=True)
+# When each series began: as many series again, and nothing that we alert on.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one untyped
 
-_meters: "list[Meter]" = []
+M = TypeVar("M", bound=MetricWrapperBase)
 
 
-class Meter(ABC):
-    """Something that is counted, by labels that are named once."""
+class CappedLabels(Generic[M]):
+    """A metric with labels of which a process keeps so many sets; later ones are counted as `others`."""
 
-    kind = "untyped"
-
-    def __init__(self, name: str, words: str, labels: Sequence[str] = ()) -> None:
-        self.name, self.words, self.labels = f"preceptor_{name}", words, tuple(labels)
+    def __init__(self, metric: M, names: tuple[str, ...]) -> None:
+        self.metric: M = metric
+        self.names = names
+        self._known: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
-        _meters.append(self)
 
-    def lines(self) -> Iterator[str]:
-        """As it is read."""
-        yield from heading(self.name, self.words, self.kind)
-        for name, labels, value in self.samples():
-            yield sample(name, labels, value)
-
-    @abstractmethod
-    def samples(self) -> Iterable[tuple[str, Mapping[str, str], float]]:
-        """Name, labels and value of each line."""
-
-    def _labelled(self, known: Mapping[Labels, object], given: Mapping[str, object]) -> Labels:
-        labels = tuple(str(given[name]) for name in self.labels)
-        return labels if labels in known or len(known) < MOST_LABELLED else (OTHERS,) * len(labels)
-
-
-class Counter(Meter):
-    """Only grows."""
-
-    kind = "counter"
-
-    def __init__(self, name: str, words: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, words, labels)
-        self._counts: dict[Labels, float] = {}
-
-    def add(self, amount: float = 1, **labels: object) -> None:
-        """So many more."""
+    def labels(self, **values: object) -> M:
+        """The library's counter or histogram of these labels."""
+        given = tuple(str(values.get(name)) for name in self.names)
         with self._lock:
-            key = self._labelled(self._counts, labels)
-            self._counts[key] = self._counts.get(key, 0) + amount
-
-    def samples(self) -> Iterable[tuple[str, Mapping[str, str], float]]:
-        """One for each set of labels."""
-        with self._lock:
-            counts = dict(self._counts)
-        return [(self.name, dict(zip(self.labels, key, strict=True)), value) for key, value in counts.items()]
+            if given not in self._known:
+                if len(self._known) >= MOST_LABELLED:
+                    return self.metric.labels(**dict.fromkeys(values, OTHERS))
+                self._known.add(given)
+        return self.metric.labels(**values)
 
 
-class Gauge(Meter):
-    """What is so just now, asked when it is read."""
-
-    kind = "gauge"
-
-    def __init__(self, name: str, words: str, now: Callable[[], float]) -> None:
-        super().__init__(name, words)
-        self._now = now
-
-    def samples(self) -> Iterable[tuple[str, Mapping[str, str], float]]:
-        """One."""
-        return [(self.name, {}, self._now())]
+def counter(name: str, words: str) -> Counter:
+    """A counter without labels."""
+    return Counter(name, words, namespace=NAMESPACE, registry=REGISTRY)
 
 
-class Durations(Meter):
-    """How long things took, in buckets of seconds."""
-
-    kind = "histogram"
-
-    def __init__(self, name: str, words: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, words, labels)
-        self._buckets: dict[Labels, list[int]] = {}
-        self._sums: dict[Labels, float] = {}
-
-    def took(self, seconds: float, **labels: object) -> None:
-        """One more."""
-        with self._lock:
-            key = self._labelled(self._buckets, labels)
-            self._buckets.setdefault(key, [0] * (len(SECONDS) + 1))[bisect_left(SECONDS, seconds)] += 1
-            self._sums[key] = self._sums.get(key, 0.0) + seconds
-
-    def samples(self) -> Iterable[tuple[str, Mapping[str, str], float]]:
-        """Each bucket holds those of the ones before it."""
-        with self._lock:
-            found = [(key, list(buckets), self._sums[key]) for key, buckets in self._buckets.items()]
-        for key, buckets, total in found:
-            labels, count = dict(zip(self.labels, key, strict=True)), 0
-            for edge, each in zip((*SECONDS, float("inf")), buckets, strict=True):
-                count += each
-                yield f"{self.name}_bucket", {**labels, "le": _number(edge)}, count
-            yield f"{self.name}_sum", labels, total
-            yield f"{self.name}_count", labels, count
+def labelled_counter(
+    name: str, words: str, *labels: str, registry: CollectorRegistry = REGISTRY
+) -> CappedLabels[Counter]:
+    """A counter for each set of labels."""
+    return CappedLabels(Counter(name, words, labels, namespace=NAMESPACE, registry=registry), labels)
 
 
-def exposition(more: Iterable[str] = ()) -> str:
-    """All that this process counts, and more lines of the same form."""
-    return "\n".join([line for meter in _meters for line in meter.lines()] + [*more]) + "\n"
+def histogram(name: str, words: str) -> Histogram:
+    """Durations without labels."""
+    return Histogram(name, words, namespace=NAMESPACE, registry=REGISTRY, buckets=SECONDS)
 
 
-def heading(name: str, words: str, kind: str) -> list[str]:
-    """What stands before the lines of a meter."""
-    return [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
+def labelled_histogram(name: str, words: str, *labels: str) -> CappedLabels[Histogram]:
+    """Durations for each set of labels."""
+    metric = Histogram(name, words, labels, namespace=NAMESPACE, registry=REGISTRY, buckets=SECONDS)
+    return CappedLabels(metric, labels)
 
 
-def sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    """One line."""
-    said = ",".join(f'{label}="{_escaped(each)}"' for label, each in labels.items())
-    return f"{name}{{{said}}} {_number(value)}" if said else f"{name} {_number(value)}"
+def gauge(name: str, words: str) -> Gauge:
+    """A present amount; of several processes the sum over those that live."""
+    return Gauge(name, words, namespace=NAMESPACE, registry=REGISTRY, multiprocess_mode="livesum")
 
 
-def _escaped(words: str) -> str:
-    return words.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
+    """What was counted and what the other collectors say, in the form that the scraper accepts; and the type of that form."""
+    registry = CollectorRegistry()
+    for collector in (_counted(), *more):
+        registry.register(collector)
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
 
 
-def _number(value: float) -> str:
-    if value == float("inf"):
-        return "+Inf"
-    return str(int(value)) if value == int(value) else repr(float(value))
+def _counted() -> Collector:
+    """This process's counts; with a shared folder, those of all processes that use it."""
+    folder = os.environ.get(SHARED_FOLDER)
+    if not folder:
+        return REGISTRY
+    _forget_gauges_of_the_dead(Path(folder))
+    collector: Collector = MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call]  # the same
+    return collector
+
+
+def _forget_gauges_of_the_dead(folder: Path) -> None:
+    """The library wants to be told when a process has ended; one that was killed tells nobody."""
+    for path in folder.glob("gauge_live*_*.db"):
+        process_id = int(path.stem.rpartition("_")[2])
+        try:
+            os.kill(process_id, 0)
+        except ProcessLookupError:
+            mark_process_dead(process_id, str(folder))  # type: ignore[no-untyped-call]  # the same

@@ -86,9 +86,10 @@ def said(scope: Any, told: Told, seconds: float) -> None:
     route = str(scope.get(ROUTE, UNMATCHED))
     # A client that went away before there was an answer, as proxies count it.
     status, method = told.status or 499, scope["method"]
-    REQUESTS.add(method=method, route=route, status=status)
+    REQUESTS.labels(method=method, route=route, status=status).inc()
     if not told.is_stream:
-        REQUEST_SECONDS.took(seconds, surface=SURFACES.get(route.strip("^/").partition("/")[0], "other"))
+        surface = SURFACES.get(route.strip("^/").partition("/")[0], "other")
+        REQUEST_SECONDS.labels(surface=surface).observe(seconds)
     if route not in PROBES:
         logger.info(
             "request", extra={"method": method, "route": route, "status": status, "milliseconds": round(seconds * 1000)}

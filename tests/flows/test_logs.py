@@ -63,7 +63,7 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None
     )
     with urllib.request.urlopen(scraped, timeout=5) as answer:  # noqa: S310  # our own loopback server
         told = answer.read().decode()
-    assert 'preceptor_turns_total{outcome="replied"} 1' in told
+    assert 'preceptor_turns_total{outcome="replied"} 1.0' in told
     assert 'preceptor_model_calls_total{result="ok"}' in told
     assert readiness(house)["parts"]["beat"].endswith("alarms are overdue")
     house.start_beat()

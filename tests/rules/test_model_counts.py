@@ -7,7 +7,7 @@ import pytest
 
 from apps.llm.backend import Overloaded
 from apps.runtime.model_counts import AskedModel
-from apps.telemetry.counts import MODEL_CALLS
+from apps.telemetry.meters import REGISTRY
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,5 @@ def test_a_call_is_counted_however_it_ends(error: BaseException | None, result: 
 
 
 def _counted() -> Iterator[tuple[str, float]]:
-    return ((labels["result"], value) for _, labels, value in MODEL_CALLS.samples())
+    [metric] = [each for each in REGISTRY.collect() if each.name == "preceptor_model_calls"]
+    return ((sample.labels["result"], sample.value) for sample in metric.samples)

@@ -16,6 +16,7 @@ from apps.api.readers import Why, ended
 from apps.api.rooms import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
 from apps.api.seats import ProcessIsFull, Seats, TenantIsFull
 from apps.governance.acting import outside
+from apps.telemetry.meters import REGISTRY
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User
 from tests.factories import World, make_conversation, make_world
@@ -109,6 +110,7 @@ def test_who_may_hear_no_more_hears_no_more(
         assert answer.status_code == 200
         pieces = aiter(answer.streaming_content)
         first = await anext(pieces)
+        assert streams_counted() == 1
         full: Any = await client.get(address, headers=headers)
         assert (full.status_code, full.headers["Retry-After"]) == (429, "10")
         await sync_to_async(gone)()
@@ -117,3 +119,8 @@ def test_who_may_hear_no_more_hears_no_more(
     began, end = asyncio.run(asyncio.wait_for(follow(), 30))
     assert (began, end) == (b"retry: 1000\n\n", ended(Why.ACCESS_LOST))
     assert hub.seats.take(world.tenant.pk).tenant_id == world.tenant.pk
+    assert streams_counted() == 0
+
+
+def streams_counted() -> float | None:
+    return REGISTRY.get_sample_value("preceptor_streams")

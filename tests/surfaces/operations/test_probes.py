@@ -4,13 +4,15 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import DatabaseError, connections
 from django.test import Client
+from prometheus_client.openmetrics import parser as openmetrics
 from pytest_django import Settings
 
-from apps.operations.figures import figures, lines_of
+from apps.operations.figures import families, figures
 from apps.operations.metrics import serve
 from apps.operations.readiness import walls
 from apps.runtime.alarms import rang, set_alarms, table
@@ -63,7 +65,7 @@ def test_with_another_database_than_this_release_needs_it_is_not_ready(
 @pytest.mark.django_db
 def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(client: Client) -> None:
     assert client.get("/readyz").json()["parts"]["beat"] == f"{len(table())} of {len(table())} alarms are overdue"
-    assert f'preceptor_periodic_tasks{{state="never"}} {len(table())}' in list(lines_of(figures()))
+    assert values_of("periodic_tasks", "state") == {"never": len(table())}
     set_alarms()
     rang("apps.notifications.tasks.sweep")
     rang("apps.notifications.tasks.send_notice")
@@ -74,14 +76,16 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
         )
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["parts"]["beat"]) == (200, f"1 of {len(table())} alarms are overdue")
-    told = list(lines_of(figures()))
-    assert 'preceptor_periodic_tasks{state="late"} 1' in told
-    assert f'preceptor_periodic_tasks{{state="on_time"}} {len(table()) - 1}' in told
-    assert any(
-        re.fullmatch(r'preceptor_periodic_task_overdue_seconds\{task="apps.review.tasks.sweep_bulk"\} 71[34]\d.*', each)
-        for each in told
-    )
-    assert 'preceptor_periodic_task_overdue_seconds{task="apps.notifications.tasks.sweep"} 0' in told
+    assert values_of("periodic_tasks", "state") == {"late": 1, "on_time": len(table()) - 1}
+    overdue = values_of("periodic_task_overdue_seconds", "task")
+    assert 7130 < overdue["apps.review.tasks.sweep_bulk"] < 7150
+    assert overdue["apps.notifications.tasks.sweep"] == 0
+
+
+def values_of(name: str, label: str) -> dict[str, float]:
+    """A figure's values by its label, tenants added up."""
+    [family] = [each for each in families(figures(), by_tenant=False) if each.name == f"preceptor_{name}"]
+    return {sample.labels[label]: sample.value for sample in family.samples}
 
 
 def told_at(url: str, headers: dict[str, str]) -> bytes:
@@ -104,6 +108,30 @@ def test_metrics_are_for_whoever_has_the_token(client: Client, settings: Setting
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert (answer.status_code, answer.headers["Content-Type"][:10]) == (200, "text/plain")
     assert "# TYPE preceptor_http_requests_total counter" in answer.content.decode()
+    assert "preceptor_database_up 1.0" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_scraper_that_reads_openmetrics_gets_it(client: Client, settings: Settings) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    asked = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/openmetrics-text; version=1.0.0"}
+    answer = client.get("/metrics", headers=asked)
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    read: Any = openmetrics.text_string_to_metric_families  # the library leaves it untyped
+    names = {family.name for family in read(answer.content.decode())}
+    assert {"preceptor_http_requests", "preceptor_waiting", "preceptor_spent_tokens"} <= names
+
+
+@pytest.mark.django_db
+def test_without_a_database_a_process_tells_its_own_counts(client: Client, settings: Settings) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    with pytest.raises(DatabaseError), connections["default"].cursor() as cursor:
+        cursor.execute("SELECT 1 / 0")
+    # From here on PostgreSQL refuses every statement of this transaction.
+    told = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert "preceptor_database_up 0.0" in told
+    assert "# TYPE preceptor_http_requests_total counter" in told
+    assert "preceptor_waiting" not in told
 
 
 @pytest.mark.django_db
@@ -118,9 +146,10 @@ def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client
     assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turns"\} \d', told, re.MULTILINE)
     assert re.search(r'^preceptor_review_open\{kind="proposal"\} [1-9]', told, re.MULTILINE)
     assert world.tenant.key not in told
-    named = "\n".join(lines_of(figures(), by_tenant=True))
-    assert f'preceptor_waiting{{kind="turns",tenant="{world.tenant.key}"}} 1' in named
-    assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}} 1' in named
+    settings.METRICS_TENANTS = True
+    named = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert f'preceptor_waiting{{kind="turns",tenant="{world.tenant.key}"}} 1.0' in named
+    assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}} 1.0' in named
 
 
 def test_workers_tell_their_counts_at_a_port_of_their_own(settings: Settings) -> None:
