@@ -1,5 +1,6 @@
 """Lawful data of webhooks, a server that is told, and how each way in performs the acts on them."""
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ from tests.factories import World, make_conversation
 
 _numbers = count(1)
 ADDRESS = "https://hooks.example/told"
-SECRET = "s" * 40
+SECRET = f"whsec_{base64.b64encode(b's' * 32).decode()}"
+NEW_SECRET = f"whsec_{base64.b64encode(b't' * 32).decode()}"
 ALL = {f"on_{event.value}": True for event in Event}
 
 
@@ -144,13 +146,13 @@ HOOKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
         actor=actor, key="mine", title="Mine", url=ADDRESS, secret=SECRET
     ),
     Act.WEBHOOK_AMEND: lambda _, row, actor: amend_webhook(row, actor=actor, title="New."),
-    Act.WEBHOOK_ROTATE_SECRET: lambda _, row, actor: rotate_webhook_secret(row, actor=actor, secret="t" * 40),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row, actor: rotate_webhook_secret(row, actor=actor, secret=NEW_SECRET),
     Act.WEBHOOK_REPLAY: lambda _, row, actor: replay_deliveries(row.pk, actor=actor),
 }
 HOOKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.WEBHOOK_CREATE: lambda _, __: ("POST", "webhooks", {"key": "mine", "title": "Mine", "url": ADDRESS}),
     Act.WEBHOOK_AMEND: lambda _, row: ("PATCH", f"webhooks/{row.pk}", {"title": "New."}),
-    Act.WEBHOOK_ROTATE_SECRET: lambda _, row: ("POST", f"webhooks/{row.pk}/rotate-secret", {"secret": "t" * 40}),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row: ("POST", f"webhooks/{row.pk}/rotate-secret", {"secret": NEW_SECRET}),
     Act.WEBHOOK_REPLAY: lambda _, row: ("POST", f"webhooks/{row.pk}/replay", {}),
 }
 
@@ -168,6 +170,6 @@ HOOKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = 
         reverse("admin:webhooks_webhook_change", args=[row.pk]),
         {"title": "New.", "url": row.url, "is_active": "on", **dict.fromkeys(ALL, "on")},
     ),
-    Act.WEBHOOK_ROTATE_SECRET: _pressing("secret", secret="t" * 40),
+    Act.WEBHOOK_ROTATE_SECRET: _pressing("secret", secret=NEW_SECRET),
     Act.WEBHOOK_REPLAY: _pressing("replay"),
 }

@@ -21,7 +21,7 @@ from apps.webhooks.sending_again import replay_deliveries
 
 READ = "The webhook's version that was read."
 TOLD = ("title", "url", "is_active", *EVENTS)
-SECRET = "32 characters or more, drawn at random. Stored encrypted, and in no answer."  # noqa: S105  # no secret
+SECRET = "By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Stored encrypted, and in no answer."  # noqa: S105  # no secret
 
 
 class WebhookRow(Shown[Webhook]):

@@ -28,7 +28,8 @@ class NewSecret(Decision):
 
     secret = forms.CharField(
         label="New secret",
-        help_text="32 characters or more, drawn at random. Stored encrypted and never shown again.",
+        help_text="By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Draw one with"
+        " echo whsec_$(openssl rand -base64 32). Stored encrypted and never shown again.",
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
     )
     keep_former = forms.BooleanField(

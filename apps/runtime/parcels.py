@@ -14,7 +14,7 @@ from apps.llm.backend import JsonObject
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.sealing import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
-from apps.webhooks.rules import Event
+from apps.webhooks.rules import Event, secret_flaw
 from apps.webhooks.telling import OF_ROWS
 
 
@@ -75,7 +75,9 @@ def _secrets(webhook: Webhook) -> tuple[str, ...]:
 def _opened(webhook: Webhook) -> tuple[str, ...]:
     named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
     kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
-    return tuple(unseal(secret.ciphertext, secret.tenant_id) for secret in kept)
+    # One that was laid down in another form would sign by bytes that nobody knows.
+    opened = (unseal(secret.ciphertext, secret.tenant_id) for secret in kept)
+    return tuple(secret for secret in opened if not secret_flaw(secret))
 
 
 def _said(delivery: Delivery) -> JsonObject:

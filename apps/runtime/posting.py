@@ -1,21 +1,19 @@
 """One HTTP request to an address that a tenant typed in: no inner address, no redirect, no proxy, no longer than ten seconds."""
 
 import asyncio
-import time
 from typing import Final
 
 import aiohttp
 from django.conf import settings
+from django.utils import timezone
 
 from apps.outbound.guarded_http import guarded_connector
 from apps.outbound.socket_guard import was_refused
 from apps.runtime.deliveries import TAKEN, Answer
 from apps.runtime.parcels import Parcel
-from apps.webhooks.rules import signature
+from apps.webhooks.rules import signature_headers
 
 SECONDS: Final = 10
-SIGNATURE: Final = "Preceptor-Signature"
-DELIVERY: Final = "Preceptor-Delivery"
 
 
 def guarded_session() -> aiohttp.ClientSession:
@@ -30,8 +28,7 @@ async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
     headers = {
         "Content-Type": "application/json; charset=utf-8",
         "User-Agent": "Preceptor",
-        DELIVERY: str(parcel.delivery_id),
-        SIGNATURE: signature(parcel.secrets, int(time.time()), parcel.body),
+        **signature_headers(parcel.secrets, parcel.delivery_id, timezone.now(), parcel.body),
     }
     limit = aiohttp.ClientTimeout(total=SECONDS)
     try:

@@ -7,9 +7,9 @@ from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
 from apps.governance.errors import Invalid
 from apps.governance.policy import Act
-from apps.tenants.rules import key_flaw
 from apps.tenants.sealing import forget, lay_down
 from apps.webhooks.models import EVENTS, Webhook
+from apps.webhooks.rules import secret_flaw
 
 
 def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
@@ -55,5 +55,5 @@ def _refuse_deaf(row: Webhook) -> None:
 
 
 def _refuse_flawed(secret: str) -> None:
-    if secret and (flaw := key_flaw(secret)):
+    if secret and (flaw := secret_flaw(secret)):
         raise Invalid(flaw, {"secret": [flaw]})

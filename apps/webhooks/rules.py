@@ -1,10 +1,13 @@
 """When a delivery is tried again, when nobody tries any more, and how it is signed; pure."""
 
-import hmac
+import base64
+import binascii
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import StrEnum
-from hashlib import sha256
 from typing import Final
+
+from standardwebhooks import Webhook as Signer
 
 
 class Event(StrEnum):
@@ -31,6 +34,8 @@ JITTER: Final = 0.25
 FAILURES_IN_A_ROW: Final = 10
 REST_SECONDS: Final = 60
 LONGEST_REST_SECONDS: Final = 3_600
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # what every secret begins with
+SECRET_BYTES: Final = (24, 64)
 
 
 def pause_behind(tries: int, spread: float, asked_seconds: int = 0) -> float | None:
@@ -50,8 +55,28 @@ def rest_behind(failures: int) -> int:
     return int(min(REST_SECONDS << min(failures - FAILURES_IN_A_ROW, 10), LONGEST_REST_SECONDS))
 
 
-def signature(secrets: Iterable[str], seconds: int, body: bytes) -> str:
-    """Who sent it and when, by every secret that holds: `t=...,v1=...`, one v1 for each."""
-    signed = str(seconds).encode() + b"." + body
-    marks = [f"v1={hmac.new(secret.encode(), signed, sha256).hexdigest()}" for secret in secrets]
-    return ",".join([f"t={seconds}", *marks])
+def secret_flaw(secret: str) -> str:
+    """Why this cannot be a secret by Standard Webhooks; empty if it can. The sentence does not repeat the secret."""
+    shortest, longest = SECRET_BYTES
+    try:
+        size = len(base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True))
+    except (binascii.Error, ValueError):
+        size = 0
+    if secret.startswith(SECRET_PREFIX) and shortest <= size <= longest:
+        return ""
+    found = f"{size} bytes" if size and secret.startswith(SECRET_PREFIX) else "another form"
+    return (
+        f"A secret is {SECRET_PREFIX} and {shortest} to {longest} random bytes in base64; this one has {found}."
+        f" Draw one with: echo {SECRET_PREFIX}$(openssl rand -base64 32)"
+    )
+
+
+def signature_headers(secrets: Iterable[str], delivery_id: int, sent_at: datetime, body: bytes) -> dict[str, str]:
+    """The headers of Standard Webhooks; each secret that holds signs, the newest first."""
+    # The library takes the hands of the clock for those of UTC.
+    number, moment = str(delivery_id), sent_at.astimezone(UTC)
+    return {
+        "webhook-id": number,
+        "webhook-timestamp": str(int(moment.timestamp())),
+        "webhook-signature": " ".join(Signer(secret).sign(number, moment, body.decode()) for secret in secrets),
+    }

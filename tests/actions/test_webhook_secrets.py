@@ -9,13 +9,16 @@ from apps.governance.errors import Invalid
 from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import packed
 from apps.tenants.models import SealedSecret
+from apps.tenants.sealing import seal
 from apps.webhooks.actions import rotate_webhook_secret
 from apps.webhooks.models import Delivery
 from apps.webhooks.sending_again import replay_deliveries
 from tests.factories import World, make_conversation, make_world
-from tests.hooking import SECRET, at_once, deliveries, due, make_dead, make_webhook, taken
+from tests.hooking import NEW_SECRET, SECRET, at_once, deliveries, due, make_dead, make_webhook, taken
 
 pytestmark = pytest.mark.django_db
+
+NEWEST_SECRET = "whsec_" + "u" * 40
 
 
 @pytest.fixture
@@ -25,15 +28,15 @@ def world() -> World:
 
 def test_a_secret_is_rotated_without_a_gap_and_the_one_that_is_gone_signs_nothing(world: World) -> None:
     webhook = make_webhook(world)
-    for flawed in ("", "short"):
+    for flawed in ("", "whsec_c2hvcnQ=", "s" * 40):
         with pytest.raises(Invalid):
             rotate_webhook_secret(webhook, actor=world.admin, secret=flawed)
     resolve_conversation(make_conversation(world), actor=world.operator)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40)
-    assert taken(world).secrets == ("t" * 40, SECRET)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="u" * 40, keep_former=False)
+    rotate_webhook_secret(webhook, actor=world.admin, secret=NEW_SECRET)
+    assert taken(world).secrets == (NEW_SECRET, SECRET)
+    rotate_webhook_secret(webhook, actor=world.admin, secret=NEWEST_SECRET, keep_former=False)
     at_once(world)
-    assert taken(world).secrets == ("u" * 40,)
+    assert taken(world).secrets == (NEWEST_SECRET,)
     with acting(world.system):
         assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
 
@@ -44,9 +47,9 @@ def test_a_secret_changed_between_two_looks_is_read_again(world: World) -> None:
     tried = taken(world)
     with acting(world.system):
         read = Delivery.objects.select_related("webhook", "conversation__agent").get(pk=tried.delivery_id)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40, keep_former=False)
+    rotate_webhook_secret(webhook, actor=world.admin, secret=NEW_SECRET, keep_former=False)
     with acting(world.system):
-        assert packed(tried, read).secrets == ("t" * 40,)
+        assert packed(tried, read).secrets == (NEW_SECRET,)
 
 
 def test_nothing_leaves_unsigned(world: World) -> None:
@@ -61,6 +64,16 @@ def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world:
     make_webhook(world)
     resolve_conversation(make_conversation(world), actor=world.operator)
     settings.SEALING_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert take_delivery(world.tenant.pk, due(world)[0]) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure_code) == ("waiting", "secret_unreadable")
+
+
+def test_a_secret_of_another_form_signs_nothing(world: World) -> None:
+    make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    with acting(world.system):
+        SealedSecret.objects.filter(tenant=world.tenant).update(ciphertext=seal("s" * 40, world.tenant.pk))
     assert take_delivery(world.tenant.pk, due(world)[0]) is None
     [row] = deliveries(world)
     assert (row.status, row.failure_code) == ("waiting", "secret_unreadable")

@@ -1,5 +1,6 @@
 """How acts are tried on webhooks."""
 
+import base64
 from collections.abc import Mapping
 
 from apps.governance.policy import Act
@@ -10,14 +11,20 @@ from tests.hooking import ADDRESS
 from tests.machine.chosen import Chosen, Deed, saying
 
 
+def _secret(chosen: Chosen) -> str:
+    """None, one of a right length, or one that is too short."""
+    drawn = base64.b64encode((chosen.name * (chosen.pick % 9)).encode()[:64]).decode()
+    return f"whsec_{drawn}" if drawn else ""
+
+
 def _create(chosen: Chosen) -> object:
-    secret = chosen.name * (chosen.pick % 9)
+    secret = _secret(chosen)
     return create_webhook(actor=chosen.actor, key=chosen.name, title=chosen.words[:100], url=ADDRESS, secret=secret)
 
 
 def _rotate(chosen: Chosen) -> object:
     row = chosen.row(Webhook)
-    secret, kept = chosen.name * (chosen.pick % 9), chosen.pick % 2 == 0
+    secret, kept = _secret(chosen), chosen.pick % 2 == 0
     return rotate_webhook_secret(row, actor=chosen.actor, secret=secret, keep_former=kept, read_at=chosen.read_at(row))
 
 
