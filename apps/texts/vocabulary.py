@@ -1,12 +1,15 @@
 """The words by which statements are compared: what says nothing, what says the same, what turns a statement round.
 
-English, and the German words that instructions are made of. Words are told apart by their stems.
+English, and the German words that instructions are made of. Words are compared by their Snowball stems.
 """
 
 import re
 import unicodedata
 from functools import lru_cache
+from threading import Lock
 from typing import Final
+
+from Stemmer import Stemmer
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+){0,3}")
 _LONGEST_WORD: Final = 60
@@ -87,12 +90,10 @@ _OPPOSITES: Final = {
     "unmoglich": "moglich",
 }
 
-_ENDINGS: Final = (
-    *("ications", "ication", "ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "able", "ungen", "ung"),
-    *("ied", "ed", "en", "er", "al", "ly", "y", "e"),
-)
-_SHORTEST_STEM: Final = 4
-_MANY: Final = re.compile("(?<=[^siu])s$")
+# A stemmer works in place, and words are compared in several threads. What it found `key` remembers.
+_ENGLISH: Final = Stemmer("english", maxCacheSize=0)
+_GERMAN: Final = Stemmer("german", maxCacheSize=0)
+_ONE_AT_A_TIME: Final = Lock()
 
 
 def plain(word: str) -> str:
@@ -104,15 +105,11 @@ def plain(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """What is left of a plain word without its ending: refunded and refunds are one word."""
-    known = _MANY.sub("", word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD])
-    known = f"{known[:-2]}y" if known.endswith("ie") else known
-    for ending in _ENDINGS:
-        if known.endswith(ending) and len(known) - len(ending) >= _SHORTEST_STEM - (ending == "e"):
-            known = known.removesuffix(ending)
-            break
-    is_doubled = len(known) > _SHORTEST_STEM and known[-1] == known[-2] and known[-1] not in "aeiou"
-    return known[:-1] if is_doubled else known
+    """What is left of a plain word without its ending: refunded and refunds are one word, Gutscheine and Gutscheins too."""
+    known = word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD]
+    with _ONE_AT_A_TIME:
+        stemmed: str = _GERMAN.stemWord(_ENGLISH.stemWord(known))
+    return stemmed
 
 
 _SILENT: Final = frozenset(_SAYS_NOTHING.split())
