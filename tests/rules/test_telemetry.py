@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
