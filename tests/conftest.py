@@ -29,7 +29,7 @@ from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
 from tests.wholeness import IS_FAST, whole_or
 
 begin_counting()
-# urllib keeps for the whole process what the environment says of proxies when it is first asked; here all it reaches is this machine.
+# urllib keeps what the environment says of proxies when it is first asked; all that tests reach by it is this machine.
 urllib.request.install_opener(urllib.request.build_opener(urllib.request.ProxyHandler({})))
 
 # While tests are imported and collected nothing becomes garbage, and looking for it takes a third of the time.
