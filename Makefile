@@ -22,7 +22,7 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.api benchmarks.streams benchmarks.chaos tests.proof_containment tests.proof_production tests.proof_openapi tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_floors tests.proof_coverage tests.proof_mutants
 
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
-WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_floors tests.proof_coverage
+WHOLE_ONLY := benchmarks.audit benchmarks.sanitizer benchmarks.turn benchmarks.waiting benchmarks.api tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_floors tests.proof_coverage
 
 # What pytest leaves out unless it is asked for by name; `-m` on a command line takes the place of pyproject's.
 HERE := not browser and not live and not langgraph
@@ -62,7 +62,7 @@ lint: $(DEV) ## format, imports, types, templates
 	done; exit $$status
 
 browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
-	$(PY) -m pytest -m browser -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PY) -m pytest -m browser -n 2 --dist loadfile --no-loadscope-reorder --durations=10 $(ARGS)
 
 examples-test: $(DEV) ## run the programs of examples/ against a house of ours, the one on LangGraph too
 	@$(PY) -m uv pip install -q --require-hashes --target .preceptor/langgraph -r requirements-examples.lock
@@ -79,7 +79,8 @@ proof: $(DEV) ## the long proofs and benchmarks, whole (about an hour); fails wh
 	@status=0; for each in $(PROOFS); do echo "== $$each"; $(PY) -m $$each || status=1; done; exit $$status
 
 proof-quick: $(DEV) ## the same with short seeds, as .ci/run does it
-	@status=0; for each in $(filter-out $(WHOLE_ONLY),$(PROOFS)); do echo "== $$each"; $(PY) -m $$each --quick || status=1; done; exit $$status
+	@status=0; for each in $(filter-out $(WHOLE_ONLY),$(PROOFS)); do echo "== $$each"; began=$$(date +%s); \
+		$(PY) -m $$each --quick || status=1; echo "-- $$each took $$(($$(date +%s) - began)) s"; done; exit $$status
 
 manage: $(RUNTIME) ## run a command beside the databases: make manage ARGS="shell"
 	@$(PY) -m apps.launcher run -- $(PY) manage.py $(ARGS)
