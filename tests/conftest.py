@@ -49,6 +49,14 @@ hypothesis_settings.load_profile("suite")
 
 # Folders whose tests run web processes, workers or threads that wait for each other.
 WHOLE_PROCESSES: Final = ("tests/flows/", "tests/durability/")
+# Files whose tests share what takes half a minute to set up. They come first, where one process runs them one after the other:
+# at the end of a run every process takes some of what is left, and would set it up again.
+SET_UP_ONCE: Final = (
+    "tests/flows/test_obedient",
+    "tests/flows/test_examples",
+    "tests/flows/test_mcp",
+    "tests/flows/test_story_broken_off",
+)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -82,11 +90,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts the product's own processes as slow, and let slow tests begin first: one that began last would run alone."""
+    """Mark what starts the product's own processes as slow, and let the slow ones begin: one that began last would run alone."""
     for item in items:
         if item.nodeid.startswith(WHOLE_PROCESSES):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: (not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None))
 
 
 def pytest_collection_finish() -> None:

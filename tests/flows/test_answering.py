@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from celery import Celery
 from django.conf import settings
 
 from apps.launcher.children import wait_until
@@ -24,9 +25,18 @@ def asked(house: House) -> str:
 
 def inspected(house: House, command: str) -> Any:  # Any: whatever the command answers
     """What the one worker answers to a command of Celery's inspection."""
-    printed = house.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10")
-    assert printed.returncode == 0, printed.stderr
-    [answer] = json.loads(printed.stdout).values()
+    asking = Celery("asking", broker=house.env["REDIS_URL"], set_as_current=False)
+    answers = asking.control.broadcast(command, reply=True, limit=1, timeout=PATIENCE_SECONDS)
+    asking.close()
+    [[answer]] = [each.values() for each in answers]
+    return answer
+
+
+def printed(house: House, command: str) -> Any:  # Any: JSON of the command
+    """The same as an operator asks it, at a terminal."""
+    ran = house.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10")
+    assert ran.returncode == 0, ran.stderr
+    [answer] = json.loads(ran.stdout).values()
     return answer
 
 
@@ -48,7 +58,7 @@ def expect_turn_in_sight(house: House, world: World) -> None:
     slow_down(house.standin_url, PATIENCE_SECONDS)
     event = make_event(world, text="Where is my parcel?")
     assert wait_until(lambda: inspected(house, "turns") != [], PATIENCE_SECONDS)
-    [turn] = inspected(house, "turns")
+    [turn] = printed(house, "turns")
     seconds, turn_id = turn.pop("seconds"), turn.pop("turn_id")
     assert turn == {
         "tenant_id": world.tenant.pk,
