@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from apps.launcher.places import PROJECT
 from tests.folders import HELD, YOUNG_SECONDS, own_folder, sweep_folders
 
@@ -18,6 +20,7 @@ def aged(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.processes
 def test_only_what_nobody_holds_any_more_is_swept(tmp_path: Path) -> None:
     command, env = [sys.executable, "-c", HOLDING], os.environ | {"TMPDIR": str(tmp_path)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -163,6 +163,7 @@ print(*{part.sha256 for seed in range(9) for part in assemble(shuffled(FULL, Ran
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("seed", "locale", "zone"),
     [
