@@ -124,7 +124,7 @@ def test_answer_is_whole_with_its_last_word_however_long_the_endpoint_holds_the_
         await saying(sse(STARTED, TEXT, WORD, ENDED, STOPPED))(writer)
         await asyncio.sleep(5)
 
-    assert ask(linger, replace(HELLO, timeout_seconds=1)).text == "Well."
+    assert ask(linger, replace(HELLO, timeout_seconds=4)).text == "Well."
 
 
 @pytest.mark.parametrize(
