@@ -28,7 +28,7 @@ def inspected(house: House, command: str) -> Any:  # Any: whatever the command a
     asking = Celery("asking", broker=house.env["REDIS_URL"], set_as_current=False)
     answers = asking.control.broadcast(command, reply=True, limit=1, timeout=PATIENCE_SECONDS)
     asking.close()
-    [[answer]] = [each.values() for each in answers]
+    [[answer]] = [each.values() for each in answers or ()]
     return answer
 
 
