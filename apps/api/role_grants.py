@@ -26,7 +26,7 @@ NAMES = (
 
 
 class RoleGrantsRow(Shown[RoleGrants]):
-    """What a role may do in the tenant, and what of its template is withheld."""
+    """The grants of a role in the tenant, and those of its template that the tenant withholds."""
 
     permissions = ListField(child=Text(), read_only=True)
     withheld = ListField(
@@ -69,7 +69,7 @@ class RoleGrantsFilters(FilterSet):
 
 
 class RoleGrantsView(Versioned[RoleGrants]):
-    """Where the tenant differs from the role templates; admins decide on it."""
+    """Grants of roles that differ from the role templates. Admins change them."""
 
     acts: ClassVar = {
         "create": (Act.ROLE_GRANT_WRITE,),

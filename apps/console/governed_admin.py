@@ -127,7 +127,7 @@ class GovernedAdmin(ModelAdmin):
         amendment = self._amendment(request, obj)
         writable = amendment.writable(actor_of(request), obj) if amendment else frozenset()
         if amendment:
-            # What a form asks beside the row's columns, such as why, goes to the act with them.
+            # A form may ask for more than columns, such as the reason. The act receives it with them.
             columns = {field.name for field in self.model._meta.fields}
             writable |= self.form.declared_fields.keys() - columns
         return [name for name in self.get_fields(request, obj) if name not in writable]

@@ -62,7 +62,7 @@ class ChangedRole:
 
 
 def changed_roles(actor: Actor, tenant: Tenant) -> Iterator[ChangedRole]:
-    """What guardian holds of the tenant's own; a role whose grants no page wrote has no row."""
+    """The tenant's own grants as guardian has them, role by role. Grants that were written outside the console have no row."""
     held = grants_of_tenant(tenant)
     rows = {row.role: row for row in RoleGrants.objects.visible_to(actor)} if held else {}
     for role, names in held.items():

@@ -115,6 +115,10 @@ def _page_of_agent(grants: AgentGrants) -> str:
     return url_of_subject("tenants.agent", grants.agent_id)
 
 
+def _share_of_template(grants: RoleGrants | AgentGrants) -> str:
+    return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"
+
+
 class LimitAdmin(GovernedAdmin):
     """One row for each act a member may do for some agents only."""
 
@@ -184,7 +188,7 @@ class RoleGrantsAdmin(GovernedAdmin):
 
     @admin.display(description="Grants")
     def how_many(self, grants: RoleGrants) -> str:
-        return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"
+        return _share_of_template(grants)
 
 
 class GrantsAdmin(GovernedAdmin):
@@ -218,4 +222,4 @@ class GrantsAdmin(GovernedAdmin):
 
     @admin.display(description="Grants")
     def how_many(self, grants: AgentGrants) -> str:
-        return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"
+        return _share_of_template(grants)

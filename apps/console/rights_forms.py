@@ -97,7 +97,7 @@ class GrantsForm(GovernedForm):
 
 
 class RoleGrantsForm(GrantsForm):
-    """What the role may do in the tenant, and why that changes."""
+    """The grants of a role in the tenant, and the reason for the change."""
 
     reason = Prose(
         label="Why",

@@ -119,7 +119,7 @@ def one_shot(
 
 
 def hold_name(name: str) -> None:
-    """Wait for whoever holds the same name, and hold it until the transaction ends."""
+    """Take the advisory lock of this name until the transaction ends; wait while another transaction has it."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {_HOLD_NAME}", {"held_name": name})
 

@@ -7,7 +7,7 @@ of tool servers. Both belong to the event loop in which they were first used, an
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
@@ -51,7 +51,7 @@ def guarded_connector(
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """What carries the requests of an httpx2 client over a guarded connector; errors come as httpx2's own."""
+    """A transport for httpx2 clients over a guarded connector. Errors are raised as those of httpx2."""
 
     def __init__(
         self,
@@ -61,12 +61,17 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         keepalive_seconds: float = 15.0,
         resolver: DnsThreadPoolResolver | None = None,
     ) -> None:
-        self._allowed, self._connections, self._keepalive_seconds = allowed, connections, keepalive_seconds
-        self._resolver = resolver
+        self._make_connector = partial(
+            guarded_connector,
+            allowed,
+            connections=connections,
+            keepalive_seconds=keepalive_seconds,
+            resolver=resolver,
+        )
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request; what comes back is read by whoever reads the response."""
+        """Send one request. The body is not read yet: the response streams it."""
         with _as_httpx2_errors():
             answer = await self._opened_session().request(
                 request.method,
@@ -93,14 +98,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def _opened_session(self) -> aiohttp.ClientSession:
         # Not before the first request: a session belongs to the loop that runs when it is made.
         if self._session is None:
-            connector = guarded_connector(
-                self._allowed,
-                connections=self._connections,
-                keepalive_seconds=self._keepalive_seconds,
-                resolver=self._resolver,
-            )
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, auto_decompress=False
+                connector=self._make_connector(),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
             )
         return self._session
 
