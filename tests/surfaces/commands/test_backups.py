@@ -88,6 +88,9 @@ def forged(backup: Path, **changes: object) -> Path:
 
 
 def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: World, backup: Path) -> None:
+    words = ("hash_prompts", "--at", manifest_of(backup).made_at)
+    prompts = run(*words).out
+    assert len(prompts.splitlines()) == 2
     lose_everything(world)
     refused = run("restore_backup", str(backup))
     assert "is not empty. To drop what is in it, say --replace." in refused.failure
@@ -101,6 +104,7 @@ def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: Wor
     assert databases() == before
     assert drift() == []
     assert run("verify_audit").failure == ""
+    assert run(*words).out == prompts
 
 
 def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
