@@ -1,12 +1,13 @@
 """What unfold asks for to draw the frame of every page: the way around, what waits, and whose books are open."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db import connection
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
 from apps.console.awaiting import INBOX, NEW_SKILLS, OTHERS, awaiting
 from apps.console.lists import TAB
@@ -120,10 +121,18 @@ LISTS = {place.view: place.title for _, places in GROUPS for place in places if 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """The groups of the sidebar, with what waits in each queue."""
     waiting = _waiting(request)
+    paths = _paths(get_script_prefix())
     return [
-        {"title": title, "items": [_item(place, request, waiting.get(place.title, 0)) for place in places]}
+        {"title": title, "items": [_item(place, paths, request, waiting.get(place.title, 0)) for place in places]}
         for title, places in GROUPS
     ]
+
+
+@cache
+def _paths(script_prefix: str) -> dict[str, str]:
+    """The path of every place, looked up once for each prefix that the product is served under."""
+    del script_prefix  # reverse() puts it in front by itself
+    return {place.view: reverse(f"admin:{place.view}") for _, places in GROUPS for place in places}
 
 
 def tenant_name(request: HttpRequest) -> str:
@@ -131,8 +140,8 @@ def tenant_name(request: HttpRequest) -> str:
     return settings_of(request).tenant.name if may_read(request) else ""
 
 
-def _item(place: Place, request: HttpRequest, waiting: int) -> dict[str, Any]:
-    url = reverse(f"admin:{place.view}")
+def _item(place: Place, paths: dict[str, str], request: HttpRequest, waiting: int) -> dict[str, Any]:
+    url = paths[place.view]
     item = {
         "title": place.title,
         "icon": place.icon,

@@ -5,13 +5,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from apps.console.awaiting import awaiting, write_count_query
 from apps.governance.acting import acting
 from apps.governance.actions import claim_proposal
+from apps.governance.errors import MissingActor
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import Turn
 from apps.runtime.stops import Stopped
@@ -120,3 +122,24 @@ def test_nothing_of_another_tenant_is_counted(world: World) -> None:
     stranger = signed_in(make_world().operator_user)
     assert queues_of(stranger) == {}
     assert "All is done: nothing waits for anybody." in text_of(stranger.get(reverse("admin:index")))
+
+
+def test_a_statement_written_before_counts_as_of_the_moment_it_is_asked_at(world: World) -> None:
+    now = timezone.now()
+    with acting(world.operator):
+        earlier = write_count_query(world.operator, now - timedelta(days=2, minutes=3))
+        written = write_count_query(world.operator, now)
+    assert earlier.sql == written.sql
+    assert earlier.parameters != written.parameters
+    assert earlier.parameters_at(now) == written.parameters
+
+
+def test_what_waits_is_counted_for_nobody_but_the_one_acting(world: World) -> None:
+    # R006: the first count keeps the statement for the next.
+    request: Any = RequestFactory().get(HOME)
+    request.actor = world.operator
+    with acting(world.operator):
+        assert awaiting(request).count("drafts") == 0
+    del request.awaiting
+    with pytest.raises(MissingActor), acting(world.admin):
+        awaiting(request)
