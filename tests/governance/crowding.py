@@ -42,10 +42,11 @@ class Crowd:
     connection: "psycopg.Connection[Any]"
     tenant_id: int
     _done: dict[str, list[int]] = field(default_factory=dict)
+    _more: int = 0
 
-    def grow(self, size: int) -> None:
-        """Let every tenant table have this many rows of the tenant."""
-        self._done = {}
+    def grow(self, size: int, more: int = 0) -> None:
+        """Let every tenant table have this many rows of the tenant, and so many more than it had."""
+        self._done, self._more = {}, more
         self.connection.execute("SET session_replication_role = replica")
         for table in tenant_tables():
             self._grow(table.name, size)
@@ -55,7 +56,7 @@ class Crowd:
             return self._done[table]
         rows = self._rows(table)
         self._done[table] = [row["id"] for row in rows]
-        missing = 0 if table in SINGLE or not rows else size - len(rows)
+        missing = 0 if table in SINGLE or not rows else max(size - len(rows), self._more)
         columns = self._columns(table)
         targets = self._references(table)
         about = {name: self._grow(target, size) for name, target in targets.items()}
