@@ -291,6 +291,8 @@ def test_a_tenant_that_is_full_takes_no_more_files(world: World, settings: Setti
 @pytest.mark.slow
 def test_more_than_is_sent_at_once_is_for_the_command(world: World, settings: Settings) -> None:
     settings.ATTACHMENT_BYTES = 60_000_000
-    skill = make_skill_with_file(world, "approved", content=b"x" * 50_000_001)
+    # A picture: of that much text the scanners would read every word.
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(50_000_000)
+    skill = make_skill_with_file(world, "approved", "plug.png", picture)
     with pytest.raises(Conflicting, match="export_skills"):
         exported(skill, world.operator)
