@@ -61,7 +61,7 @@ lint: $(DEV) ## format, imports, types, templates
 		$(VENV)/bin/$$check || status=1; \
 	done; exit $$status
 
-browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
+browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing; PICTURES=1: keep a picture of each page)
 	$(PY) -m pytest -m browser -n 2 --dist loadfile --no-loadscope-reorder --durations=10 $(ARGS)
 
 examples-test: $(DEV) ## run the programs of examples/ against a house of ours, the one on LangGraph too

@@ -1,17 +1,18 @@
 """A real Chromium before a real server process, on a database that commits."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from django.test import override_settings
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.children import wait_until
@@ -79,6 +80,21 @@ def chromium(console: Console) -> Iterator[Browser]:
         yield browser
         browser.close()
     os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The page at which a test failed is kept as a picture."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if call.when == "call" and report.failed and page is not None:
+        with suppress(Error):
+            page.screenshot(
+                path=SCREENSHOTS / "failed" / f"{re.sub(r'[^A-Za-z0-9_]+', '-', item.nodeid)}.png", full_page=True
+            )
+    return report
 
 
 @pytest.fixture

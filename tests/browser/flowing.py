@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from tests.actions.conversing import unmarked
-from tests.browser.test_console import flaws
+from tests.browser.accessibility import flaws
 
 
 def visit(page: Page, path: str) -> None:

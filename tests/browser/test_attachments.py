@@ -1,13 +1,13 @@
 """A file in a real browser: attached by hand, downloaded, and looked at in both lights."""
 
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import make_skill
 from tests.surfaces.console.browsing import page_of
 
@@ -31,17 +31,7 @@ def test_a_file_is_attached_by_keyboard_and_downloaded(page: Page, console: Cons
     with page.expect_download() as waiting:
         page.get_by_role("link", name="prices.csv").click()
     assert waiting.value.suggested_filename == "prices.csv"
-    found = []
-    lights: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-    for scheme in lights:
-        # Between pages: unfold's script does not expect the light to change on one.
-        page.goto("about:blank")
-        page.emulate_media(color_scheme=scheme)
-        page.goto(page_of(skill))
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / f"skill-files-{scheme}.png", full_page=True)
-        found += flaws(page, f"skill-files-{scheme}")
-    assert found == []
+    assert flaws_in_lights(page, "skill-files", SCREENSHOTS / "skill-files") == []
     page.get_by_role("button", name="Move terms.txt up").click()
     expect(page.locator(".pc-files > li").first).to_contain_text("terms.txt")
     page.get_by_role("button", name="Remove terms.txt").click()

@@ -4,7 +4,6 @@ import re
 from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
@@ -12,21 +11,14 @@ from apps.governance.acting import acting
 from apps.launcher.processes import HOST
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
+from tests.browser.accessibility import UNFOLD, flaws, take_picture, too_wide
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.factories import PASSWORD, World, make_skill
 from tests.surfaces.console.browsing import page_of, paths, signed_in
 from tests.wholeness import share_of
 
+__all__ = ["UNFOLD", "flaws"]
 pytestmark = pytest.mark.browser
-
-# What is folded away is looked at too, menus excepted.
-UNFOLD = "document.querySelectorAll('#content details:not(.pc-filter)').forEach(folded => { folded.open = true })"
-
-# An icon is a word in a font that draws it.
-ICONS_SAID = """
-[...document.querySelectorAll('.material-symbols-outlined')]
-    .filter(icon => !icon.closest('[aria-hidden="true"]')).map(icon => icon.outerHTML.slice(0, 200))
-"""
 
 
 def sign_in(page: Page, world: World, *, admin: bool = False) -> None:
@@ -48,15 +40,6 @@ def sign_in_by_form(page: Page, world: World, *, admin: bool = False) -> None:
     expect(page.get_by_role("heading", name="Home")).to_be_visible()
 
 
-def flaws(page: Page, name: str) -> list[str]:
-    """What axe finds, one line each, and the icons that would be read out as words."""
-    found = Axe().run(page).response["violations"]
-    said = page.evaluate(ICONS_SAID)
-    return [f"{name}: {flaw['id']}: {flaw['help']}: {flaw['nodes'][0]['html'][:200]}" for flaw in found] + [
-        f"{name}: an icon is read out: {icon}" for icon in said
-    ]
-
-
 def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
     draft = make_skill(console.full, title="Send a fresh invoice")
     sign_in_by_form(page, console.full)
@@ -69,13 +52,14 @@ def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) ->
         assert Skill.objects.get(pk=draft.pk).status == Skill.Status.APPROVED
 
 
-# Of a full tenant every page is looked at in one of the two schemes by turns, and in both where everything runs.
+# Of a full tenant every page is looked at in a narrow window too: none is wider, and no table has to be pushed aside. Each page has
+# one of the two schemes by turns, and both where everything runs.
 @pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("scheme", "filled", "share", "shares"), [("light", "full", 0, 2), ("dark", "full", 1, 2), ("dark", "empty", 0, 1)]
 )
-def test_every_page_is_accessible(
+def test_every_page_is_accessible_and_no_wider_than_a_narrow_window(
     page: Page, console: Console, scheme: Literal["light", "dark"], filled: str, share: int, shares: int
 ) -> None:
     world = getattr(console, filled)
@@ -86,8 +70,10 @@ def test_every_page_is_accessible(
     for name, path in share_of(share, tuple(paths(world).items()), rows=shares):
         page.goto(path)
         page.evaluate(UNFOLD)
-        page.screenshot(path=SCREENSHOTS / f"{filled}-{scheme}" / f"{name}.png", full_page=True)
+        take_picture(page, SCREENSHOTS / f"{filled}-{scheme}" / f"{name}.png")
         found += flaws(page, name)
+        if filled == "full":
+            found += too_wide(page, name, SCREENSHOTS / f"narrow-{scheme}" / f"{name}.png")
     assert found == []
 
 
@@ -101,27 +87,27 @@ def test_refusal_and_secret_are_accessible(page: Page, console: Console) -> None
     expect(page.get_by_text("changed since you read it")).to_be_visible()
     expect(page.get_by_text("Changed meanwhile.").first).to_be_visible()
     found = flaws(page, "refused")
-    page.screenshot(path=SCREENSHOTS / "full-light" / "refused.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "full-light" / "refused.png")
     page.goto(page_of(console.full.agent))
     page.locator("summary", has_text="Issue a token").click()
     page.get_by_label("What it is for").fill("web shop")
     page.get_by_role("button", name="Issue a token").click()
     expect(page.get_by_label("Bearer token")).to_have_value(re.compile("^pcp_"))
     found += flaws(page, "token issued")
-    page.screenshot(path=SCREENSHOTS / "full-light" / "token-issued.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "full-light" / "token-issued.png")
     assert found == []
 
 
 def test_narrow_window_reaches_the_menu_by_keyboard(page: Page, console: Console) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     sign_in(page, console.full)
-    page.screenshot(path=SCREENSHOTS / "narrow" / "home.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "narrow" / "home.png")
     menu = page.get_by_role("button", name="Show or hide the menu")
     menu.focus()
     page.keyboard.press("Enter")
     page.get_by_role("link", name=re.compile("^Other proposals")).first.click()
     expect(page.get_by_role("heading", name="Proposals")).to_be_visible()
-    page.screenshot(path=SCREENSHOTS / "narrow" / "proposals.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "narrow" / "proposals.png")
 
 
 def test_draft_is_rejected_without_javascript(chromium: Browser, console: Console) -> None:
@@ -130,7 +116,7 @@ def test_draft_is_rejected_without_javascript(chromium: Browser, console: Consol
     page = context.new_page()
     sign_in(page, console.full)
     page.goto(page_of(draft))
-    page.screenshot(path=SCREENSHOTS / "plain" / "skill.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "plain" / "skill.png")
     rejection = page.locator("details", has=page.locator("summary", has_text="Reject"))
     rejection.locator("summary").click()
     rejection.get_by_label("Not useful").check()

@@ -7,8 +7,9 @@ from playwright.sync_api import Browser, Page, expect
 from apps.conversations.actions import take_over_conversation
 from apps.desk.models import Draft
 from tests.actions.conversing import lines
+from tests.browser.accessibility import UNFOLD, flaws_in_lights, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import make_conversation, make_world
 from tests.surfaces.console.browsing import page_of
 from tests.waiting import make_escalation, make_waiting_draft
@@ -25,7 +26,7 @@ def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, consol
     editing = page.locator("details", has=page.locator("summary", has_text="Edit, then send"))
     editing.locator("summary").click()
     editing.get_by_label("What the customer reads").fill("It is on its way.")
-    page.screenshot(path=SCREENSHOTS / "plain" / "draft-edited.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "plain" / "draft-edited.png")
     editing.get_by_role("button", name="Edit, then send").click()
     expect(page.get_by_text("Sent in your words.")).to_be_visible()
     context.close()
@@ -56,7 +57,7 @@ def test_the_next_draft_opens_and_one_settled_elsewhere_says_so(
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Not done.")).to_be_visible()
     expect(page.get_by_label("What the customer reads")).to_have_value("It leaves tomorrow.")
-    page.screenshot(path=SCREENSHOTS / "desk" / "settled-elsewhere.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "desk" / "settled-elsewhere.png")
     assert lines(world, first.conversation_id)[-1] == ("agent", "It leaves today.")
     assert lines(world, second.conversation_id)[-1] == ("agent", "Draft two.")
 
@@ -114,7 +115,7 @@ def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
     row = page.locator(".pc-worked", has=page.locator(f"#row-{draft.pk}"))
     row.locator("summary", has_text="Edit, then send").click()
     row.get_by_label("What the customer reads").fill("It is on its way.")
-    page.screenshot(path=SCREENSHOTS / "plain" / f"drafts-{width}.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "plain" / f"drafts-{width}.png")
     row.get_by_role("button", name="Edit, then send").click()
     expect(page.get_by_text("Sent in your words.")).to_be_visible()
     expect(page.locator(".pc-worked")).to_have_count(1)
@@ -122,7 +123,7 @@ def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
     row = page.locator(".pc-worked", has=page.locator(f"#row-{question.pk}"))
     row.locator("summary", has_text="Answer").click()
     row.get_by_label("Your answer").fill("Yes, within a month.")
-    page.screenshot(path=SCREENSHOTS / "plain" / f"questions-{width}.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "plain" / f"questions-{width}.png")
     row.get_by_role("button", name="Answer").click()
     expect(page.get_by_text("Nothing else waits.")).to_be_visible()
     context.close()
@@ -151,16 +152,13 @@ def test_a_person_takes_over_and_writes(page: Page, console: Console) -> None:
     assert lines(console.full, conversation.pk)[-1] == ("operator", "This is Grace. I have found your parcel.")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console, scheme: str) -> None:
+def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console) -> None:
     conversation = make_conversation(console.full)
     rows = {
         "draft": make_waiting_draft(console.full, conversation),
         "escalation": make_escalation(console.full, conversation),
         "conversation-in-hand": take_over_conversation(conversation, actor=console.full.admin),
     }
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
-    page.emulate_media(reduced_motion="reduce")
     sign_in(page, console.full, admin=True)
     paths = {name: page_of(row) for name, row in rows.items()}
     paths |= {f"{noun}s": reverse(f"admin:desk_{noun}_changelist") for noun in ("draft", "escalation", "sendrule")}
@@ -168,6 +166,5 @@ def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console, sche
     for name, path in {**paths, "send-rule-add": reverse("admin:desk_sendrule_add")}.items():
         page.goto(path)
         page.evaluate(UNFOLD)
-        page.screenshot(path=SCREENSHOTS / f"desk-{scheme}" / f"{name}.png", full_page=True)
-        found += flaws(page, name)
+        found += flaws_in_lights(page, name, SCREENSHOTS / "desk" / name)
     assert found == []

@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 from apps.governance.acting import acting
 from apps.runtime.alarms import set_alarms
 from apps.runtime.models import ModelCall
+from tests.browser.accessibility import UNFOLD, WIDER, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
-from tests.browser.test_narrow import WIDER
+from tests.browser.test_console import sign_in
 from tests.explaining import Explained, explain
 from tests.factories import make_persona, make_world
 from tests.standing_in import StandIn, standin, standing_in
@@ -19,7 +19,7 @@ from tests.surfaces.console.test_health import rung
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser
 
-WINDOWS = pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
+WIDE_AND_NARROW = pytest.mark.parametrize("width", [1400, 400])
 
 
 @pytest.fixture(scope="module")
@@ -32,39 +32,35 @@ def answered(console: Console, standing_in: StandIn) -> Explained:
     return explain(world, standing_in)
 
 
-def looked_at(page: Page, name: str, scheme: str, width: int) -> list[str]:
-    """What axe finds, and what is wider than the window; the picture is kept."""
-    page.screenshot(path=SCREENSHOTS / f"{name}-{scheme}-{width}.png", full_page=True)
-    return flaws(page, name) + (page.evaluate(WIDER) if width < 1000 else [])
+def looked_at(page: Page, name: str, width: int) -> list[str]:
+    """What axe finds in both lights, and what is wider than the window."""
+    found = flaws_in_lights(page, name, SCREENSHOTS / f"{name}-{width}")
+    return found + (page.evaluate(WIDER) if width < 1000 else [])
 
 
-@WINDOWS
-def test_what_the_beat_missed_is_told_in_words_in_every_window(
-    page: Page, console: Console, scheme: str, width: int
-) -> None:
+@WIDE_AND_NARROW
+def test_what_the_beat_missed_is_told_in_words_in_every_window(page: Page, console: Console, width: int) -> None:
     set_alarms()
     rung("10 seconds")
     rung("3 hours", "apps.learning.tasks.sweep_lessons")
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
     sign_in(page, console.full)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(reverse("admin:health"))
     expect(page.get_by_role("status")).to_contain_text("Overdue by the beat: Learn from decisions.")
     beat = page.get_by_role("region", name="When the beat woke the house")
     expect(beat.get_by_role("row").nth(1)).to_contain_text("overdue for 2 hours")
-    assert looked_at(page, "health", scheme, width) == []
+    assert looked_at(page, "health", width) == []
 
 
-@WINDOWS
-def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: Explained, scheme: str, width: int) -> None:
+@WIDE_AND_NARROW
+def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: Explained, width: int) -> None:
     with acting(answered.world.operator):
         session = ModelCall.objects.select_related("turn__session").latest("pk").turn.session
     assert session is not None
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
     sign_in(page, answered.world)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(page_of(session))
     expect(page.get_by_text("Cache mark behind this slot: ").first).to_be_visible()
     expect(page.get_by_role("region", name="Prompt cache")).to_contain_text("behind message 1 of those sent")
     page.evaluate(UNFOLD)
-    assert looked_at(page, "session", scheme, width) == []
+    assert looked_at(page, "session", width) == []

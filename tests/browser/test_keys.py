@@ -6,8 +6,9 @@ from playwright.sync_api import Browser, Page, expect
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.skills.proposing import propose_deprecation, propose_revision
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import list_of
 
@@ -84,7 +85,7 @@ def test_letters_are_text_where_one_types_and_escape_closes_a_form(page: Page, c
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert flaws(page, "keys") == []
-    page.screenshot(path=SCREENSHOTS / "keys.png")
+    take_picture(page, SCREENSHOTS / "keys.png")
     # The page beneath hears nothing while the sheet is open.
     press(page, "a", "Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()

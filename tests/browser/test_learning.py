@@ -7,8 +7,9 @@ from apps.governance.acting import acting
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.models import Reflection, TierRun
 from apps.memory.models import MemoryTier
+from tests.browser.accessibility import UNFOLD, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.contradicting import make_contradiction
 from tests.surfaces.console.browsing import list_of, page_of
 from tests.surfaces.console.furnishing import make_run
@@ -18,14 +19,11 @@ DAYS = "/admin/learning/reflection/"
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_of_learning_are_accessible(page: Page, console: Console, scheme: str) -> None:
+def test_the_pages_of_learning_are_accessible(page: Page, console: Console) -> None:
     lesson = make_lesson(console.full, cases=2)
     with acting(console.full.operator):
         day, run = Reflection.objects.get(), TierRun.objects.all()[0]
         tier = MemoryTier.objects.get(tier="long")
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
-    page.emulate_media(reduced_motion="reduce")
     sign_in(page, console.full, admin=True)
     found: list[str] = []
     make_version(console.full, "active", "- Be brief.")
@@ -54,8 +52,7 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
     for name, url in pages.items():
         page.goto(url)
         page.evaluate(UNFOLD)
-        page.screenshot(path=SCREENSHOTS / f"learning-{scheme}" / f"{name}.png", full_page=True)
-        found += flaws(page, name)
+        found += flaws_in_lights(page, name, SCREENSHOTS / "learning" / name)
     assert found == []
 
 

@@ -5,8 +5,9 @@ from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
 from apps.runtime.sending import turn_down
+from tests.browser.accessibility import flaws
 from tests.browser.conftest import Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import World, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 from tests.waiting import make_waiting_draft

@@ -4,8 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import make_world
 
 pytestmark = pytest.mark.browser
@@ -25,10 +26,10 @@ def test_a_first_agent_is_made_and_its_page_says_what_is_left(
     page.locator("summary", has_text="Sales").click()
     expect(page.get_by_text(f"sales adviser at {world.tenant.name}")).to_be_visible()
     folder = SCREENSHOTS / f"new-agent-{scheme}-{width}"
-    page.screenshot(path=folder / "templates.png", full_page=True)
+    take_picture(page, folder / "templates.png")
     assert flaws(page, "templates") == []
     page.get_by_label("Template", exact=True).select_option("sales")
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_role("heading", name="What is left until Sales answers customers")).to_be_visible()
-    page.screenshot(path=folder / "steps.png", full_page=True)
+    take_picture(page, folder / "steps.png")
     assert flaws(page, "steps") == []

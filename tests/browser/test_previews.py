@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import make_persona, make_world
 from tests.surfaces.console.browsing import page_of
 
@@ -26,7 +27,7 @@ def test_the_preview_follows_what_is_typed(page: Page, console: Console) -> None
     page.keyboard.type(" Ask twice.")
     expect(preview).to_contain_text("Answer in one line. Ask twice.")
     expect(page.get_by_label("Style")).to_have_value("Answer in one line. Ask twice.")
-    page.screenshot(path=SCREENSHOTS / "preview.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "preview.png")
     assert flaws(page, "preview") == []
     page.reload()
     expect(preview).not_to_contain_text("Ask twice.")

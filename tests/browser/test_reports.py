@@ -1,7 +1,5 @@
 """A reply reported by keyboard alone, seen at home, settled, and learned from; without scripts, and for every eye."""
 
-from typing import Literal
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
@@ -9,18 +7,17 @@ from playwright.sync_api import Browser, Page, expect
 from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from tests.actions.conversing import reply
+from tests.browser.accessibility import flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.flowing import look
 from tests.browser.running import Flow, awaited
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_world
 from tests.reporting import ASKED, INSTEAD, SAID, WHY, make_reply, make_report_of
 from tests.surfaces.console.browsing import page_of
 from tests.teaching import lessons_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-WIDTHS = (1280, 400)
-LIGHTS: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def latest(world: World) -> Report:
@@ -86,7 +83,7 @@ def test_a_reply_is_reported_and_the_report_settled_without_javascript(chromium:
     page.get_by_role("button", name="Report a reply").click()
     expect(page.get_by_text("Say in words what is wrong with the reply.").first).to_be_visible()
     page.get_by_label("How so").fill(WHY)
-    page.screenshot(path=SCREENSHOTS / "plain" / "report-refused.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "plain" / "report-refused.png")
     page.get_by_role("button", name="Report a reply").click()
     page.get_by_role("link", name="The report", exact=True).click()
     page.get_by_label("Nothing was wrong").check()
@@ -109,11 +106,5 @@ def test_every_page_of_a_report_is_for_every_eye(page: Page, console: Console) -
     }
     sign_in(page, world)
     for name, path in shown.items():
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            for scheme in LIGHTS:
-                page.emulate_media(color_scheme=scheme)
-                page.goto(path)
-                assert flaws(page, f"{name} {width} {scheme}") == []
-                page.screenshot(path=SCREENSHOTS / f"report-{name}-{width}-{scheme}.png", full_page=True)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.goto(path)
+        assert flaws_in_windows(page, name, SCREENSHOTS / f"report-{name}") == []

@@ -7,8 +7,9 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.surfaces.console.browsing import list_of, page_of
 
 pytestmark = pytest.mark.browser
@@ -29,7 +30,7 @@ def test_high_tier_takes_two_people_and_is_undone_within_a_minute(page: Page, co
     expect(page.get_by_text("it takes one more reviewer who neither proposed nor edited it")).to_be_visible()
     page.goto(f"{list_of(Proposal)}?tab=second")
     expect(page.get_by_role("link", name="Persona sections for agent support")).to_be_visible()
-    page.screenshot(path=SCREENSHOTS / "full-light" / "second-reviewer.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "full-light" / "second-reviewer.png")
     found = flaws(page, "second reviewer")
     page.context.clear_cookies()
     sign_in(page, world, admin=True)

@@ -5,8 +5,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.authenticating import Device
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import PASSWORD, make_world
 
 pytestmark = pytest.mark.browser
@@ -21,14 +22,14 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: st
     sign_in(page, world)
     page.goto(reverse("admin:factor"))
     folder = SCREENSHOTS / f"second-factor-{scheme}-{width}"
-    page.screenshot(path=folder / "set-up.png", full_page=True)
+    take_picture(page, folder / "set-up.png")
     assert flaws(page, "set up") == []
     phone = Device("".join(page.locator(".pc-shared-key").inner_text().split()), [])
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_label("Code").fill(phone.code())
     page.get_by_role("button", name="Set up").click()
     expect(page.get_by_text("They are not shown again.")).to_be_visible()
-    page.screenshot(path=folder / "recovery-codes.png", full_page=True)
+    take_picture(page, folder / "recovery-codes.png")
     assert flaws(page, "recovery codes") == []
     recovery = page.locator(".pc-codes code").first.inner_text()
     page.get_by_role("link", name="I have kept them").click()
@@ -38,16 +39,16 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: st
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Enter a code")).to_be_visible()
-    page.screenshot(path=folder / "code.png", full_page=True)
+    take_picture(page, folder / "code.png")
     assert flaws(page, "code") == []
     page.get_by_label("Code").fill(recovery)
     page.keyboard.press("Enter")
     expect(page.get_by_text("That recovery code is used up; 9 are left.")).to_be_visible()
     page.goto(reverse("admin:signed_in"))
-    page.screenshot(path=folder / "signed-in.png", full_page=True)
+    take_picture(page, folder / "signed-in.png")
     assert flaws(page, "signed in") == []
     page.get_by_role("button", name="Sign out everywhere else").click()
     expect(page.get_by_text("Signed out elsewhere: 1.")).to_be_visible()
     page.goto(reverse("admin:factor"))
-    page.screenshot(path=folder / "kept.png", full_page=True)
+    take_picture(page, folder / "kept.png")
     assert flaws(page, "kept") == []

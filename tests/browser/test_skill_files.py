@@ -8,8 +8,9 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from apps.skills.models import Skill
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.surfaces.console.browsing import list_of
 from tests.zipping import SKILL_MD, a_skill, a_zip
 
@@ -37,24 +38,24 @@ def test_skills_are_looked_at_ticked_and_taken(
     sign_in(page, console.full)
     page.goto(list_of(Skill))
     folder = SCREENSHOTS / f"skill-files-{scheme}-{width}"
-    page.screenshot(path=folder / "list.png", full_page=True)
+    take_picture(page, folder / "list.png")
     page.get_by_role("link", name="Import", exact=True).click()
     page.get_by_label("Agent", exact=True).select_option(label=str(console.full.agent))
     page.get_by_label("Skills", exact=True).set_input_files(archive)
-    page.screenshot(path=folder / "send.png", full_page=True)
+    take_picture(page, folder / "send.png")
     found = flaws(page, "send")
     page.get_by_role("button", name="Look at what would be made").click()
     expect(page.get_by_text("Nothing is written yet.")).to_be_visible()
-    page.screenshot(path=folder / "look.png", full_page=True)
+    take_picture(page, folder / "look.png")
     found += flaws(page, "look")
     page.get_by_label("send-an-invoice").uncheck()
     page.get_by_role("button", name="Import what is ticked").click()
     expect(page.get_by_role("heading", name="1 drafted for agent support")).to_be_visible()
-    page.screenshot(path=folder / "done.png", full_page=True)
+    take_picture(page, folder / "done.png")
     found += flaws(page, "done")
     page.get_by_role("link", name=name).click()
     expect(page.get_by_text("Imported from theirs.zip")).to_be_visible()
-    page.screenshot(path=folder / "draft.png", full_page=True)
+    take_picture(page, folder / "draft.png")
     assert [*found, *flaws(page, "draft")] == []
 
 

@@ -9,8 +9,9 @@ from apps.governance.actions import snooze_proposal
 from apps.governance.models import Proposal
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
+from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.deciding import make_drafts, states
 from tests.surfaces.console.browsing import list_of
 
@@ -39,10 +40,10 @@ def test_rows_are_ticked_by_key_and_the_report_counts_along(page: Page, console:
         page.locator("tr", has=page.locator(box)).locator("a").first.focus()
         page.keyboard.press("x")
         expect(page.locator(box)).to_be_checked()
-    page.screenshot(path=SCREENSHOTS / "together" / "inbox.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "inbox.png")
     page.get_by_role("button", name="Approve together").click()
     expect(page.get_by_role("heading", name="What will be approved")).to_be_visible()
-    page.screenshot(path=SCREENSHOTS / "together" / "look.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "look.png")
     assert flaws(page, "look") == []
     page.get_by_role("button", name="Approve 3 proposals").click()
     expect(page.get_by_text("0 done, 0 refused, 3 waiting.")).to_be_visible()
@@ -52,11 +53,11 @@ def test_rows_are_ticked_by_key_and_the_report_counts_along(page: Page, console:
     expect(page.get_by_text("2 done, 1 refused, 0 waiting.")).to_be_visible()
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.reload()
-    page.screenshot(path=SCREENSHOTS / "together" / "report.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "report.png")
     assert flaws(page, "report") == []
     page.goto(reverse("admin:together"))
     expect(page.get_by_text("2 done, 1 refused, 0 waiting")).to_be_visible()
-    page.screenshot(path=SCREENSHOTS / "together" / "latest.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "latest.png")
     assert flaws(page, "latest") == []
     assert states(console.full, drafts) == ["open", "applied", "applied"]
 
@@ -71,7 +72,7 @@ def test_rows_are_rejected_together_without_javascript(chromium: Browser, consol
         page.locator(box).check()
     page.get_by_role("button", name="Reject together").click()
     page.get_by_label("Not useful").check()
-    page.screenshot(path=SCREENSHOTS / "together" / "reject.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "reject.png")
     page.get_by_role("button", name="Reject 2 proposals").click()
     expect(page.get_by_text("0 done, 0 refused, 2 waiting.")).to_be_visible()
     decide_bulk.run(console.full.tenant.pk, latest(console).pk)
@@ -86,6 +87,6 @@ def test_the_inbox_fits_a_narrow_window_with_its_boxes(page: Page, console: Cons
     page.set_viewport_size({"width": 420, "height": 800})
     sign_in(page, console.full)
     page.goto(reverse("admin:governance_proposal_changelist"))
-    page.screenshot(path=SCREENSHOTS / "together" / "narrow.png", full_page=True)
+    take_picture(page, SCREENSHOTS / "together" / "narrow.png")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert flaws(page, "narrow") == []

@@ -14,8 +14,9 @@ from apps.governance.models import Proposal, Taint
 from apps.personas.models import Persona
 from apps.review.asking import ask
 from apps.runtime.models import Session
+from tests.browser.accessibility import flaws
 from tests.browser.conftest import ROOT, SCREENSHOTS, Console
-from tests.browser.test_console import flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.explaining import Explained, explain
 from tests.factories import make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn, standin, standing_in

@@ -12,8 +12,9 @@ from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule
 from apps.restore.actions import make_checkpoint
 from apps.skills.actions import deprecate_skill
+from tests.browser.accessibility import UNFOLD, flaws_in_lights, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import World, make_rule, make_skill
 from tests.surfaces.console.browsing import page_of
 
@@ -44,14 +45,11 @@ def scrolling_sideways(page: Page) -> list[str]:
     return list(page.locator(".pc-scroll[aria-label='Versions']").evaluate_all(wider))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("light", 420)])
-def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console, scheme: str, width: int) -> None:
+def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console) -> None:
     world = console.full
     persona, moment = changed(world)
     at = moment.isoformat().replace("+", "%2B")
     checkpoint = make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk, moment=moment)
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
-    page.set_viewport_size({"width": width, "height": 900})
     sign_in(page, world, admin=True)
     found = []
     for name, path in {
@@ -65,9 +63,10 @@ def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console, s
     }.items():
         page.goto(path)
         page.evaluate(UNFOLD)
-        page.screenshot(path=SCREENSHOTS / f"versions-{scheme}-{width}" / f"{name}.png", full_page=True)
-        found += flaws(page, name)
-        found += [f"{name}: the {each} is wider than the window" for each in scrolling_sideways(page)]
+        for width in (1440, 420):
+            page.set_viewport_size({"width": width, "height": 900})
+            found += flaws_in_lights(page, f"{name} {width}", SCREENSHOTS / "versions" / f"{name}-{width}")
+            found += [f"{name}: the {each} is wider than the window" for each in scrolling_sideways(page)]
     assert found == []
 
 
@@ -85,13 +84,12 @@ def test_a_checkpoint_is_restored_by_mouse(page: Page, console: Console) -> None
         assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
+@pytest.mark.parametrize("width", [1400, 400])
 def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
-    page: Page, console: Console, scheme: str, width: int
+    page: Page, console: Console, width: int
 ) -> None:
     world = console.full
     _, moment = changed(world)
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
     sign_in(page, world, admin=True)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(page_of(world.agent))
@@ -103,9 +101,7 @@ def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
     page.get_by_role("checkbox", name="Bring back: Rule").first.uncheck()
     page.get_by_label("Why").fill("The sale is over.")
     page.evaluate(UNFOLD)
-    page.screenshot(path=SCREENSHOTS / f"restore-{scheme}-{width}.png", full_page=True)
-    assert flaws(page, "restore") == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert flaws_in_windows(page, "restore", SCREENSHOTS / "restore", [width]) == []
     page.get_by_role("button", name="Restore what is ticked").click()
     expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
     with acting(world.operator):
@@ -113,12 +109,9 @@ def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
         assert StandingRule.objects.filter(text="Always name the sale.", status="active").exists()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
-def test_what_was_and_what_is_are_read_one_below_the_other(
-    page: Page, console: Console, scheme: str, width: int
-) -> None:
+@pytest.mark.parametrize("width", [1400, 400])
+def test_what_was_and_what_is_are_read_one_below_the_other(page: Page, console: Console, width: int) -> None:
     persona, _ = changed(console.full)
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
     sign_in(page, console.full)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(page_of(persona).replace("/change/", "/versions/?from=2&to=3"))
@@ -134,8 +127,7 @@ def test_what_was_and_what_is_are_read_one_below_the_other(
     assert box(was)["x"] == box(now)["x"]
     assert was.evaluate("each => getComputedStyle(each, '::before').content").startswith('"\N{MINUS SIGN}')
     assert now.evaluate("each => getComputedStyle(each, '::before').content").startswith('"+')
-    page.screenshot(path=SCREENSHOTS / f"one-below-{scheme}-{width}.png", full_page=True)
-    assert flaws(page, "one below the other") == []
+    assert flaws_in_lights(page, "one below the other", SCREENSHOTS / f"one-below-{width}") == []
 
 
 def box(place: Locator) -> FloatRect:

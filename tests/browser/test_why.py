@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import UNFOLD, WIDTHS, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.explaining import SAID, Explained, explain
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.browsing import page_of
@@ -19,12 +20,8 @@ def explained(console: Console, standing_in: StandIn) -> Explained:
     return explain(console.full, standing_in)
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_reply_leads_to_its_reasons(
-    page: Page, console: Console, explained: Explained, scheme: str, width: int
-) -> None:
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_reply_leads_to_its_reasons(page: Page, console: Console, explained: Explained, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     sign_in(page, console.full)
     page.goto(page_of(explained.conversation))
@@ -33,17 +30,11 @@ def test_a_reply_leads_to_its_reasons(
     expect(page.locator("mark", has_text="Goods may be returned within 14 days").first).to_be_visible()
     expect(page.get_by_text(SAID)).to_be_visible()
     page.evaluate(UNFOLD)
-    page.screenshot(path=SCREENSHOTS / f"why-{scheme}-{width}.png", full_page=True)
-    assert flaws(page, "why") == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+    assert flaws_in_windows(page, "why", SCREENSHOTS / "why", [width]) == []
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_skill_leads_to_who_was_told_it(
-    page: Page, console: Console, explained: Explained, scheme: str, width: int
-) -> None:
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_skill_leads_to_who_was_told_it(page: Page, console: Console, explained: Explained, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     sign_in(page, console.full)
     page.goto(page_of(explained.skill))
@@ -51,6 +42,4 @@ def test_a_skill_leads_to_who_was_told_it(
     expect(page.get_by_role("heading", name="Sessions that carried it")).to_be_visible()
     expect(page.get_by_text("In the last 30 days")).to_be_visible()
     page.evaluate(UNFOLD)
-    page.screenshot(path=SCREENSHOTS / f"carried-{scheme}-{width}.png", full_page=True)
-    assert flaws(page, "carried") == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+    assert flaws_in_windows(page, "carried", SCREENSHOTS / "carried", [width]) == []
