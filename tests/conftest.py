@@ -88,13 +88,20 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Mark what starts the product's own processes as slow, and let the slow ones begin: one that began last would run alone."""
     for item in items:
         if item.nodeid.startswith(WHOLE_PROCESSES):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None))
+    result = yield
+    # Others order tests as well, pytest-django those that ask for `db` before all that do not.
+    items.sort(key=_turn_of)
+    return result
+
+
+def _turn_of(item: pytest.Item) -> tuple[bool, bool]:
+    return not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None
 
 
 def pytest_collection_finish() -> None:
