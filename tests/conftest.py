@@ -49,14 +49,10 @@ hypothesis_settings.load_profile("suite")
 
 # Folders whose tests run web processes, workers or threads that wait for each other.
 WHOLE_PROCESSES: Final = ("tests/flows/", "tests/durability/")
-# Files whose tests share what takes half a minute to set up. They come first, where one process runs them one after the other:
-# at the end of a run every process takes some of what is left, and would set it up again.
-SET_UP_ONCE: Final = (
-    "tests/flows/test_obedient",
-    "tests/flows/test_examples",
-    "tests/flows/test_mcp",
-    "tests/flows/test_story_broken_off",
-)
+# Tests that share what takes half a minute to set up: the fixture they ask for, or their files. They come first, where one process
+# runs them one after the other: at the end of a run every process takes some of what is left, and would set it up again.
+SHARED_PRODUCT: Final = "product"
+SET_UP_ONCE: Final = ("tests/flows/test_obedient",)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -100,8 +96,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     return result
 
 
-def _turn_of(item: pytest.Item) -> tuple[bool, bool]:
-    return not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None
+def _turn_of(item: pytest.Item) -> tuple[bool, bool, bool]:
+    is_shared = SHARED_PRODUCT in getattr(item, "fixturenames", ())
+    return not is_shared, not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None
 
 
 def pytest_collection_finish() -> None:

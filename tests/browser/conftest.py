@@ -18,17 +18,22 @@ from pytest_django import DjangoDbBlocker
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port
-from apps.llm.anthropic.client import AnthropicBackend
 from tests.browser.running import Flow
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
-from tests.flows.conftest import flow_database, standing_house
+from tests.flows.house import House
+from tests.flows.shared_product import (
+    SharedProduct,
+    kept_for_stories,
+    pytest_runtest_makereport,
+    pytest_runtest_teardown,
+)
 from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
-from tests.standing_in import StandIn, standin, standing_in
+from tests.standing_in import standin, standing_in
 from tests.surfaces.console.furnishing import furnished
 
-__all__ = ["standin", "standing_in"]
+__all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown", "standin", "standing_in"]
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "screenshots"
 DATABASE = f"{PREFIX}_browser"
@@ -104,27 +109,29 @@ def page(chromium: Browser, console: Console) -> Iterator[Page]:
         yield page
 
 
-@pytest.fixture
-def flow(
-    console: Console,
-    chromium: Browser,
-    postgres: Postgres,
-    template_database: str,
-    django_db_blocker: DjangoDbBlocker,
-) -> Iterator[Flow]:
-    """The product's own processes, a real worker among them, for one story."""
+@pytest.fixture(scope="session")
+def shared_product(
+    console: Console, postgres: Postgres, template_database: str, pytestconfig: pytest.Config
+) -> Iterator[SharedProduct]:
+    """The product's own processes, a real worker among them, for all stories of this test process."""
     del console  # Its database is gone back to.
-    with flow_database(postgres, template_database, django_db_blocker) as name, standing_house(name, postgres) as house:
-        for start in (house.start_web, house.start_worker, house.start_beat):
-            start()
-        house.await_ready()
-        backend = AnthropicBackend("test", base_url=house.standin_url)
-        with _window(chromium, house.url) as page:
-            page.emulate_media(reduced_motion="reduce")
-            yield Flow(house.url, page, StandIn(house.standin_url, backend))
-        backend.close()
-    close_connections()
-    point_to(postgres, DATABASE)
+    with kept_for_stories(SharedProduct(postgres, template_database, with_beat=True), pytestconfig) as shared:
+        yield shared
+
+
+@pytest.fixture
+def product(shared_product: SharedProduct) -> Iterator[House]:
+    """The product as it runs, for a story in tenants of its own."""
+    with shared_product.lend(DATABASE) as house:
+        yield house
+
+
+@pytest.fixture
+def flow(product: House, chromium: Browser) -> Iterator[Flow]:
+    """The product, with a window before it, for one story."""
+    with _window(chromium, product.url) as page:
+        page.emulate_media(reduced_motion="reduce")
+        yield Flow(product.url, page, product.standin)
 
 
 @contextmanager

@@ -9,55 +9,58 @@ from django.conf import settings
 
 from apps.launcher.children import wait_until
 from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.conftest import House
+from tests.flows.house import House
 from tests.flows.test_engine import slow_down
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 ASK = "from apps.runtime.workers import answering; print(answering())"
+# The same broker, another of its databases: no worker listens there.
+UNHEARD = "?virtual_host=1"
 
 
-def asked(house: House) -> str:
-    said = house.run("manage.py", "shell", "-v", "0", "-c", ASK)
+def asked(house: House, broker: str) -> str:
+    """What a process with this broker makes of it; it needs nothing else of the product."""
+    said = house.run("-c", ASK, REDIS_URL=broker)
     assert said.returncode == 0, said.stderr
     return said.stdout.strip()
 
 
-def inspected(house: House, command: str) -> Any:  # Any: whatever the command answers
-    """What the one worker answers to a command of Celery's inspection."""
+def inspected(house: House, command: str) -> tuple[str, Any]:  # Any: whatever the command answers
+    """The name of the one worker, and what it answers to a command of Celery's inspection."""
     asking = Celery("asking", broker=house.env["REDIS_URL"], set_as_current=False)
     answers = asking.control.broadcast(command, reply=True, limit=1, timeout=PATIENCE_SECONDS)
     asking.close()
-    [[answer]] = [each.values() for each in answers or ()]
-    return answer
+    [[(name, answer)]] = [each.items() for each in answers or ()]
+    return name, answer
 
 
 def printed(house: House, command: str) -> Any:  # Any: JSON of the command
-    """The same as an operator asks it, at a terminal."""
-    ran = house.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10")
+    """The same as an operator asks it, at a terminal; to wait for one worker alone ends with its answer."""
+    name, _ = inspected(house, "ping")
+    ran = house.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10", "-d", name)
     assert ran.returncode == 0, ran.stderr
     [answer] = json.loads(ran.stdout).values()
     return answer
 
 
-def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_named(house: House) -> None:
-    assert asked(house) == "Answering(workers=0, problem='')"
-    house.start_worker()
-    house.await_ready()
-    assert asked(house) == "Answering(workers=1, problem='')"
-    expect_turn_in_sight(house, make_world())
-    house.env["REDIS_URL"] = house.env["REDIS_URL"].replace("valkey.sock", "nowhere.sock")
-    assert asked(house).startswith("Answering(workers=0, problem='")
-    assert "nowhere.sock" in asked(house) or "Error" in asked(house)
+def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_named(product: House) -> None:
+    broker = product.env["REDIS_URL"]
+    assert asked(product, broker + UNHEARD) == "Answering(workers=0, problem='')"
+    assert asked(product, broker) == "Answering(workers=1, problem='')"
+    expect_turn_in_sight(product, make_world())
+    nowhere = asked(product, broker.replace("valkey.sock", "nowhere.sock"))
+    assert nowhere.startswith("Answering(workers=0, problem='")
+    assert "nowhere.sock" in nowhere or "Error" in nowhere
 
 
 def expect_turn_in_sight(house: House, world: World) -> None:
     """A turn that waits for its model is counted in `stats` and listed by `turns`, with ids and no word of it."""
-    assert inspected(house, "turns") == []
+    assert inspected(house, "turns")[1] == []
     make_persona(world)
     slow_down(house.standin_url, PATIENCE_SECONDS)
     event = make_event(world, text="Where is my parcel?")
-    assert wait_until(lambda: inspected(house, "turns") != [], PATIENCE_SECONDS)
+    assert wait_until(lambda: inspected(house, "turns")[1] != [], PATIENCE_SECONDS)
     [turn] = printed(house, "turns")
     seconds, turn_id = turn.pop("seconds"), turn.pop("turn_id")
     assert turn == {
@@ -66,7 +69,7 @@ def expect_turn_in_sight(house: House, world: World) -> None:
         "waits_for_model": True,
     }
     assert turn_id > 0
-    seen = inspected(house, "stats")["turns"]
+    seen = inspected(house, "stats")[1]["turns"]
     assert (seen["under_way"], seen["at_most"]) == (1, settings.TURNS_IN_FLIGHT)
     assert seen["oldest_seconds"] >= seconds > 0
     slow_down(house.standin_url, 0)

@@ -13,7 +13,8 @@ from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision
 from tests.deciding import became, begin, make_drafts, states
 from tests.factories import World, make_world
-from tests.flows.conftest import House
+from tests.flows.house import House
+from tests.flows.shared_product import DATABASE
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -31,26 +32,22 @@ def left(world: World, bulk: BulkDecision) -> int:
     return became(world, bulk).count("waiting")
 
 
-def test_a_killed_worker_leaves_each_item_either_decided_or_waiting(
-    house: House, postgres: Postgres, database: str
-) -> None:
+def test_a_killed_worker_leaves_each_item_either_decided_or_waiting(product: House, postgres: Postgres) -> None:
     world = make_world()
     drafts = make_drafts(world, COUNT)
     bulk = begin(world, drafts)
-    house.start_worker()
-    house.await_ready()
-    with psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+    with psycopg.connect(postgres.url_for("postgres", database=DATABASE)) as raw:
         # One item waits for what is locked here, however fast the worker is.
         raw.execute("SELECT FROM governance_proposal WHERE id = %s FOR UPDATE", [drafts[-1].pk])
-        wake(house, world, bulk)
+        wake(product, world, bulk)
         assert wait_until(lambda: left(world, bulk) < COUNT, PATIENCE_SECONDS, 0.01)
-        house.kill("worker")
+        product.kill("worker")
     items, proposals = became(world, bulk), states(world, drafts)
     assert [state == "done" for state in items] == [state == "applied" for state in proposals]
     assert 0 < Counter(items)["waiting"] < COUNT, "a worker that was killed decided some"
-    house.start_worker()
-    house.await_ready()
-    wake(house, world, bulk)
+    product.start_worker()
+    product.await_ready()
+    wake(product, world, bulk)
     assert wait_until(lambda: left(world, bulk) == 0, PATIENCE_SECONDS, 0.2)
     assert states(world, drafts) == ["applied"] * COUNT
     with acting(world.operator):

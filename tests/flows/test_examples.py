@@ -14,7 +14,7 @@ from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.factories import World, make_persona, make_skill, make_world
-from tests.flows.conftest import House
+from tests.flows.house import House
 from tests.standing_in import StandIn
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -53,11 +53,11 @@ def rows(world: World, model: Any, **equal: object) -> list[Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_answers_with_our_memory_and_its_own_model_and_tools(
-    open_house: House, world: World, program: str
+    product: House, world: World, program: str
 ) -> None:
     skill = make_skill(world, "approved")
-    backend = AnthropicBackend("x", base_url=open_house.standin_url)
-    standin = StandIn(open_house.standin_url, backend)
+    backend = AnthropicBackend("x", base_url=product.standin_url)
+    standin = StandIn(product.standin_url, backend)
     standin.forget()
     standin.play(
         tool("get_skill", skill_id=skill.pk),
@@ -66,8 +66,8 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
         reply(ANSWER),
         reply("You are welcome."),
     )
-    assert said_by(open_house, world, program, "Where is parcel 77? Call me Kim.") == ANSWER
-    assert said_by(open_house, world, program, "Thank you.") == "You are welcome."
+    assert said_by(product, world, program, "Where is parcel 77? Call me Kim.") == ANSWER
+    assert said_by(product, world, program, "Thank you.") == "You are welcome."
     backend.close()
     first, second = rows(world, Turn)
     assert (first.status, second.outcome, first.session_id) == ("done", "replied", second.session_id)
@@ -84,14 +84,14 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_whose_reply_waits_for_a_person_says_so_and_sends_nothing(
-    open_house: House, world: World, program: str
+    product: House, world: World, program: str
 ) -> None:
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
-    assert "Send nothing. A person reads the reply first" in said_by(open_house, world, program, "Where is my parcel?")
+    assert "Send nothing. A person reads the reply first" in said_by(product, world, program, "Where is my parcel?")
     assert rows(world, Message, is_reply=True) == []
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_program_with_a_token_that_was_revoked_is_told_so(open_house: House, world: World, program: str) -> None:
-    refused = said_by(open_house, replace(world, token="pcp_nobody"), program, "Hello")
+def test_program_with_a_token_that_was_revoked_is_told_so(product: House, world: World, program: str) -> None:
+    refused = said_by(product, replace(world, token="pcp_nobody"), program, "Hello")
     assert "token" in refused

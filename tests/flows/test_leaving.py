@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.factories import make_world
-from tests.flows.conftest import House
+from tests.flows.house import House
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -14,17 +14,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 SOON_SECONDS = 15
 
 
-def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(house: House) -> None:
+def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(product: House) -> None:
     world = make_world()
-    house.start_web()
-    house.await_ready()
-    connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=60)
+    connection = http.client.HTTPConnection(product.url.removeprefix("http://"), timeout=60)
     connection.request("GET", "/api/v1/review/stream/", headers={"Authorization": f"Bearer {world.token}"})
     answer = connection.getresponse()
     said = b"".join(answer.readline() for _ in range(5))
     assert b"event: counts" in said
     begun = time.monotonic()
-    house.end("web")
+    product.end("web")
     assert time.monotonic() - begun < SOON_SECONDS
     rest = answer.read().decode()
     assert rest.endswith('event: end\ndata: {"reason": "shutdown"}\n\n')

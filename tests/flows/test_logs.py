@@ -11,7 +11,7 @@ from apps.launcher.children import wait_until
 from apps.launcher.processes import HOST, free_port
 from apps.runtime.alarms import ringing
 from tests.factories import make_persona, make_world
-from tests.flows.conftest import House, fetched
+from tests.flows.house import House, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

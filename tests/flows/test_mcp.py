@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.factories import make_memory, make_skill, make_world
-from tests.flows.conftest import House
+from tests.flows.house import House
 from tests.mcping import GENERATIONS, Door
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -13,11 +13,11 @@ AT_ONCE = 20
 
 
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_an_agent_finds_a_skill_and_writes_its_memory(open_house: House, mode: str) -> None:
+def test_an_agent_finds_a_skill_and_writes_its_memory(product: House, mode: str) -> None:
     # R091, R078
     world = make_world()
     skill, memory = make_skill(world, "approved"), make_memory(world)
-    door = Door(f"{open_house.url}/mcp")
+    door = Door(f"{product.url}/mcp")
     [line] = door.call(world.token, "list_skills", {"status": "approved"}, mode).data["results"]
     assert door.call(world.token, "get_skill", {"id": line["id"]}, mode).data["body"] == skill.body
     given = {"id": memory.pk, "version": memory.version, "body": "Most customers are in the EU and in Norway."}
@@ -26,11 +26,11 @@ def test_an_agent_finds_a_skill_and_writes_its_memory(open_house: House, mode: s
     assert door.post(Authorization="Bearer pcp_nobody").status_code == 401
 
 
-def test_many_calls_at_once_are_each_their_own(open_house: House) -> None:
+def test_many_calls_at_once_are_each_their_own(product: House) -> None:
     # R006: connections are shared by threads; whose a call is, is not.
     worlds = [make_world() for _ in range(4)]
     skills = {world.token: make_skill(world, "approved").pk for world in worlds}
-    door = Door(f"{open_house.url}/mcp")
+    door = Door(f"{product.url}/mcp")
 
     async def every() -> list[tuple[str, list[int]]]:
         return await asyncio.gather(*(one(token) for token in list(skills) * (AT_ONCE // len(skills))))

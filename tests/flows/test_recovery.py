@@ -11,14 +11,14 @@ from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.runtime.models import Turn
 from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.conftest import House, fetched
+from tests.flows.house import House, fetched
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 
-@pytest.fixture
-def world(house: House) -> World:
+def make_answered_world() -> World:
+    """A tenant whose agent has a persona."""
     world = make_world()
     make_persona(world)
     return world
@@ -57,14 +57,11 @@ def called(house: House, times: int) -> bool:
     return wait_until(lambda: asked(house) == times, PATIENCE_SECONDS, 0.1)
 
 
-def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(house: House, world: World) -> None:
+def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(product: House) -> None:
     # R118, R126
-    house.env["TURN_DRAIN_SECONDS"] = "1"
-    house.start_web()
+    house, world = product, make_answered_world()
     silence(house, 30)
-    house.start_worker()
     first = make_event(world)
-    house.await_ready()
     assert called(house, 1), "the worker never called the model"
     house.kill("worker")
     house.start_worker()
@@ -101,7 +98,8 @@ def _given_back_when_told_to_stop(house: House, world: World) -> InboundEvent:
     return event
 
 
-def test_message_is_taken_and_answered_while_the_broker_is_away(house: House, world: World) -> None:  # R118
+def test_message_is_taken_and_answered_while_the_broker_is_away(house: House) -> None:  # R118
+    world = make_answered_world()
     house.env["REDIS_URL"] = house.env["REDIS_URL"].replace("valkey.sock", "nowhere.sock")
     house.start_web()
     house.await_ready()

@@ -18,7 +18,7 @@ from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.identity import tenant_named
 from tests.actions.conversing import unmarked
-from tests.flows.conftest import House, fetched
+from tests.flows.house import House, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -68,9 +68,9 @@ def conversations_of(system: Actor) -> list[Conversation]:
         return list(Conversation.objects.visible_to(system).order_by("id"))
 
 
-def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(house: House, seeded: dict[str, Any]) -> None:
+def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(product: House, seeded: dict[str, Any]) -> None:
     # R041, R043, R062, R088, R096, R108, R109, R110, R111, R117, R127
-    told = play(house, seeded)
+    told = play(product, seeded)
     system = tenant_named("acme")
     assert system is not None
     first, second = conversations_of(system)
@@ -88,9 +88,9 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(house: House
         assert not InboundEvent.objects.filter(turn_id=None).exists()
         assert ModelCall.objects.filter(is_stand_in=False).count() == 0
         assert set(Session.objects.values_list("conversation_id", flat=True)) == {first.pk, second.pk}
-    _check_bytes(house, skill)
+    _check_bytes(product, skill)
     assert f"prompt:   +- {skill.name} (id: {skill.pk})" in told
-    _tell_again(house)
+    _tell_again(product)
 
 
 def _check_bytes(house: House, skill: Skill) -> None:

@@ -1,10 +1,9 @@
 """The same story against the endpoint that the caller's environment names: `make live-test`. It costs money."""
 
-from typing import Any
-
 import pytest
 
-from tests.flows.conftest import House
+from tests.flows.conftest import seed_demo
+from tests.flows.house import House
 from tests.flows.test_story import play
 from tests.settings import LIVE_MODEL
 
@@ -22,6 +21,9 @@ def house(house: House) -> House:
     return house
 
 
-def test_the_story_holds_with_a_real_model(house: House, seeded: dict[str, Any]) -> None:
-    told = play(house, seeded)
+def test_the_story_holds_with_a_real_model(house: House) -> None:
+    house.start_web()
+    house.start_worker(is_checked=True)
+    house.start_beat(is_checked=True)
+    told = play(house, seed_demo(house))
     assert "stand-in" not in told

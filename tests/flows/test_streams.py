@@ -14,7 +14,7 @@ from apps.demo.visitor import Visitor
 from apps.governance.acting import acting
 from apps.runtime.models import Turn
 from tests.factories import World, make_persona, make_world
-from tests.flows.conftest import House, fetched
+from tests.flows.house import House, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -94,13 +94,10 @@ def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_bro
     assert nobody.status == 401
 
 
-def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(house: House) -> None:
+def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(product: House) -> None:
     # R126
-    world = make_world()
+    house, world = product, make_world()
     make_persona(world)
-    house.start_web()
-    house.start_worker()
-    house.await_ready()
     conversation_id = post(house, world, "Hello")
     with following(house, world, conversation_id, last="0-0-0-") as heard:
         first = until_reply(heard)[-1]
