@@ -86,10 +86,10 @@ class House:
         command = python("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool)
         self.start("worker", command, log_says(" ready."), **_checks(is_checked))
 
-    def start_beat(self, *, is_checked: bool = False) -> None:
+    def start_beat(self, *, is_checked: bool = False, settings: str = "config.settings") -> None:
         schedule = ("--schedule", str(self.logs / "beat"), "--pidfile=")
         command = python("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule)
-        self.start("beat", command, log_says("Starting"), **_checks(is_checked))
+        self.start("beat", command, log_says("Starting"), DJANGO_SETTINGS_MODULE=settings, **_checks(is_checked))
 
     def kill(self, name: str) -> None:
         """End a process as a power cut would."""

@@ -6,6 +6,7 @@ is what the next story would find otherwise: settings of a process, or a broker 
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Final
 
 import psycopg
@@ -83,7 +84,7 @@ class SharedProduct:
         """Start what the last story ended."""
         starts: dict[str, Callable[[], None]] = {"web": house.start_web, "worker": house.start_worker}
         if self.with_beat:
-            starts["beat"] = house.start_beat
+            starts["beat"] = partial(house.start_beat, settings="tests.flows.hurried_settings")
         for name, start in starts.items():
             if not house.is_running(name):
                 start()
