@@ -34,7 +34,8 @@ class Flow:
         body = {"channel": "http", "conversation_key": thread, "end_user_key": customer, "text": text} | more
         key = f"k{next(_keys)}"
         answer = Visitor(self.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=key)
-        assert answer.status == 202, answer.text
+        # 200 where a worker was done before the answer left.
+        assert answer.status in {200, 202}, answer.text
         event_id = answer.json["event_id"]
         return awaited(lambda: _turn_of(world, event_id), f"a turn for “{text}”")
 

@@ -58,7 +58,8 @@ def until_reply(heard: Iterator[Heard]) -> list[Heard]:
 def post(house: House, world: World, text: str) -> int:
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": text, "stream": True}
     taken = Visitor(house.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
-    assert taken.status == 202, taken.text
+    # 200 where the worker was done before the answer left.
+    assert taken.status in {200, 202}, taken.text
     return int(taken.json["conversation_id"])
 
 
