@@ -64,7 +64,7 @@ lint: $(DEV) ## format, imports, types, templates
 browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing; PICTURES=1: keep a picture of each page)
 	$(PY) -m pytest -m browser -n 2 --dist loadfile --no-loadscope-reorder --durations=10 $(ARGS)
 
-examples-test: $(DEV) ## run the programs of examples/ against a house of ours, the one on LangGraph too
+examples-test: $(DEV) ## run the programs of examples/ against a running product of ours, the one on LangGraph too
 	@$(PY) -m uv pip install -q --require-hashes --target .preceptor/langgraph -r requirements-examples.lock
 	LANGGRAPH_HOME=$(CURDIR)/.preceptor/langgraph $(PY) -m pytest -n 0 -m "langgraph or not langgraph" tests/flows/test_examples.py $(ARGS)
 

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,10 @@ from apps.launcher.processes import HOST, answers, free_port
 from tests.browser.running import Flow
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.flows.shared_product import (
     SharedProduct,
+    has_failed,
     kept_for_stories,
     pytest_runtest_makereport,
     pytest_runtest_teardown,
@@ -87,25 +88,10 @@ def chromium(console: Console) -> Iterator[Browser]:
     os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The page at which a test failed is kept as a picture."""
-    report = yield
-    page = getattr(item, "funcargs", {}).get("page")
-    if call.when == "call" and report.failed and page is not None:
-        with suppress(Error):
-            page.screenshot(
-                path=SCREENSHOTS / "failed" / f"{re.sub(r'[^A-Za-z0-9_]+', '-', item.nodeid)}.png", full_page=True
-            )
-    return report
-
-
 @pytest.fixture
-def page(chromium: Browser, console: Console) -> Iterator[Page]:
+def page(chromium: Browser, console: Console, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh window; whatever the browser complains about fails the test."""
-    with _window(chromium, console.url) as page:
+    with _window(chromium, console.url, request.node) as page:
         yield page
 
 
@@ -120,22 +106,22 @@ def shared_product(
 
 
 @pytest.fixture
-def product(shared_product: SharedProduct) -> Iterator[House]:
+def product(shared_product: SharedProduct) -> Iterator[RunningProduct]:
     """The product as it runs, for a story in tenants of its own."""
-    with shared_product.lend(DATABASE) as house:
-        yield house
+    with shared_product.lend(DATABASE) as product:
+        yield product
 
 
 @pytest.fixture
-def flow(product: House, chromium: Browser) -> Iterator[Flow]:
+def flow(product: RunningProduct, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Flow]:
     """The product, with a window before it, for one story."""
-    with _window(chromium, product.url) as page:
+    with _window(chromium, product.url, request.node) as page:
         page.emulate_media(reduced_motion="reduce")
         yield Flow(product.url, page, product.standin)
 
 
 @contextmanager
-def _window(chromium: Browser, url: str) -> Iterator[Page]:
+def _window(chromium: Browser, url: str, item: pytest.Item) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.set_default_timeout(PATIENCE_SECONDS * 1000)
     page = context.new_page()
@@ -143,6 +129,11 @@ def _window(chromium: Browser, url: str) -> Iterator[Page]:
     page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
+    if has_failed(item):
+        with suppress(Error):
+            page.screenshot(
+                path=SCREENSHOTS / "failed" / f"{re.sub(r'[^A-Za-z0-9_]+', '-', item.nodeid)}.png", full_page=True
+            )
     context.close()
     assert complaints == []
 

@@ -9,7 +9,7 @@ from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
 from tests.committing import committing
-from tests.flows.house import House, standing_house
+from tests.flows.running_product import RunningProduct, standing_product
 from tests.flows.shared_product import (
     SharedProduct,
     kept_for_stories,
@@ -27,10 +27,10 @@ def database(committing: str) -> str:
 
 
 @pytest.fixture
-def house(database: str, postgres: Postgres) -> Iterator[House]:
+def own_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
     """Everything but the processes, which a test starts as it needs them."""
-    with standing_house(database, postgres) as house:
-        yield house
+    with standing_product(database, postgres) as own_product:
+        yield own_product
 
 
 @pytest.fixture(scope="session")
@@ -43,24 +43,26 @@ def shared_product(
 
 
 @pytest.fixture
-def product(shared_product: SharedProduct, django_db_setup: str, django_db_blocker: DjangoDbBlocker) -> Iterator[House]:
+def product(
+    shared_product: SharedProduct, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[RunningProduct]:
     """The product as it runs, for a story in tenants of its own."""
-    with django_db_blocker.unblock(), shared_product.lend(django_db_setup) as house:
-        yield house
+    with django_db_blocker.unblock(), shared_product.lend(django_db_setup) as own_product:
+        yield own_product
 
 
 @pytest.fixture
-def seeded(product: House) -> Iterator[dict[str, Any]]:
+def seeded(product: RunningProduct) -> Iterator[dict[str, Any]]:
     """The demo's tenant in the product, with a beat, and all processes checked as an installation's are."""
     product.start_beat(is_checked=True)
     yield seed_demo(product)
     product.end("beat")
 
 
-def seed_demo(house: House) -> dict[str, Any]:
+def seed_demo(own_product: RunningProduct) -> dict[str, Any]:
     """Put up the demo's tenant while processes start; what the command made."""
-    seed = house.run("manage.py", "seed_demo", "--json")
+    seed = own_product.run("manage.py", "seed_demo", "--json")
     assert seed.returncode == 0, seed.stderr
-    house.await_ready()
+    own_product.await_ready()
     made: dict[str, Any] = json.loads(seed.stdout.splitlines()[-1])
     return made

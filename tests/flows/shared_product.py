@@ -1,7 +1,7 @@
 """One running product for all stories of a test process that need a web process and a worker as they usually are.
 
 A story brings tenants of its own, and may kill or stop a process: the next one finds it started anew. What must not be shared
-is what the next story would find otherwise: settings of a process, or a broker that is gone. Such a story starts a `house`.
+is what the next story would find otherwise: settings of a process, or a broker that is gone. Such a story starts an `own_product`.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from apps.tenants.identity import system_actor
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser
-from tests.flows.house import House, standing_house
+from tests.flows.running_product import RunningProduct, standing_product
 from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
 
@@ -40,21 +40,21 @@ class SharedProduct:
         self.postgres = postgres
         self.template = template
         self.with_beat = with_beat
-        self.house: House | None = None
+        self.product: RunningProduct | None = None
         self._open = ExitStack()
 
     @contextmanager
-    def lend(self, back_to: str) -> Iterator[House]:
+    def lend(self, back_to: str) -> Iterator[RunningProduct]:
         """The product, whole and quiet, until the story ends; Django's connections go to its database and back again."""
         try:
-            house = self.house or self._begin()
+            product = self.product or self._begin()
             close_connections()
             point_to(self.postgres, DATABASE)
-            self._make_whole(house)
-            settings = dict(house.env)
-            yield house
-            assert house.env == settings, "A story that changes what a process is told starts a house of its own."
-            self._quieten(house)
+            self._make_whole(product)
+            settings = dict(product.env)
+            yield product
+            assert product.env == settings, "A story that changes what a process is told starts a product of its own."
+            self._quieten(product)
         except BaseException:
             self.end()
             raise
@@ -64,42 +64,42 @@ class SharedProduct:
 
     def end(self) -> None:
         """Stop it and drop its database; afterwards no log and no broker holds what no story may leave there."""
-        self.house = None
+        self.product = None
         self._open.close()
 
-    def _begin(self) -> House:
+    def _begin(self) -> RunningProduct:
         clone_database(self.postgres, self.template, DATABASE)
         self._open.callback(self._drop_database)
-        house = self._open.enter_context(standing_house(DATABASE, self.postgres))
-        self._open.callback(house.expect_unspoken)
-        self._open.callback(house.stop)
+        product = self._open.enter_context(standing_product(DATABASE, self.postgres))
+        self._open.callback(product.expect_unspoken)
+        self._open.callback(product.stop)
         # A worker that is told to stop gives its turns back after a second.
-        house.env["TURN_DRAIN_SECONDS"] = "1"
-        house.start_web()
-        house.start_worker(is_checked=True)
-        self.house = house
-        return house
+        product.env["TURN_DRAIN_SECONDS"] = "1"
+        product.start_web()
+        product.start_worker(is_checked=True)
+        self.product = product
+        return product
 
-    def _make_whole(self, house: House) -> None:
+    def _make_whole(self, product: RunningProduct) -> None:
         """Start what the last story ended."""
-        starts: dict[str, Callable[[], None]] = {"web": house.start_web, "worker": house.start_worker}
+        starts: dict[str, Callable[[], None]] = {"web": product.start_web, "worker": product.start_worker}
         if self.with_beat:
-            starts["beat"] = partial(house.start_beat, settings="tests.flows.hurried_settings")
+            starts["beat"] = partial(product.start_beat, settings="tests.flows.hurried_settings")
         for name, start in starts.items():
-            if not house.is_running(name):
+            if not product.is_running(name):
                 start()
-        house.await_ready()
+        product.await_ready()
 
-    def _quieten(self, house: House) -> None:
+    def _quieten(self, product: RunningProduct) -> None:
         """Let no agent of the story answer or learn any more, and the model do as it always does."""
         with psycopg.connect(self.postgres.url_for("postgres", database=DATABASE)) as raw:
             tenants = [int(tenant_id) for (tenant_id,) in raw.execute(_NOT_YET_QUIET, [_OVER])]
         for tenant_id in tenants:
             for kind in (KillSwitch.Kind.PAUSE_AGENT, KillSwitch.Kind.FREEZE_LEARNING):
                 throw_switch(kind, actor=system_actor(tenant_id), reason=_OVER)
-        house.standin.forget()
-        assert wait_until(lambda: house.standin.bill()["in_flight"] == 0, PATIENCE_SECONDS, 0.05)
-        house.standin.forget()
+        product.standin.forget()
+        assert wait_until(lambda: product.standin.bill()["in_flight"] == 0, PATIENCE_SECONDS, 0.05)
+        product.standin.forget()
 
     def _drop_database(self) -> None:
         close_connections()
@@ -120,6 +120,11 @@ def is_story(item: pytest.Item | None) -> bool:
     return item is not None and "product" in getattr(item, "fixturenames", ())
 
 
+def has_failed(item: pytest.Item) -> bool:
+    """Whether the test failed, as far as it ran."""
+    return item.stash.get(_HAS_FAILED, False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Keep in mind which story failed: what it left is nobody's ground."""
@@ -134,6 +139,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """End the product behind a failed story, and before a test that would only run beside it."""
     result = yield
     shared = item.config.stash.get(_SHARED, None)
-    if shared is not None and is_story(item) and (_HAS_FAILED in item.stash or not is_story(nextitem)):
+    if shared is not None and is_story(item) and (has_failed(item) or not is_story(nextitem)):
         shared.end()
     return result

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from apps.launcher.children import wait_until
 from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.flows.test_engine import slow_down
 from tests.patience import PATIENCE_SECONDS
 
@@ -19,32 +19,32 @@ ASK = "from apps.runtime.workers import answering; print(answering())"
 UNHEARD = "?virtual_host=1"
 
 
-def asked(house: House, broker: str) -> str:
+def asked(own_product: RunningProduct, broker: str) -> str:
     """What a process with this broker makes of it; it needs nothing else of the product."""
-    said = house.run("-c", ASK, REDIS_URL=broker)
+    said = own_product.run("-c", ASK, REDIS_URL=broker)
     assert said.returncode == 0, said.stderr
     return said.stdout.strip()
 
 
-def inspected(house: House, command: str) -> tuple[str, Any]:  # Any: whatever the command answers
+def inspected(own_product: RunningProduct, command: str) -> tuple[str, Any]:  # Any: whatever the command answers
     """The name of the one worker, and what it answers to a command of Celery's inspection."""
-    asking = Celery("asking", broker=house.env["REDIS_URL"], set_as_current=False)
+    asking = Celery("asking", broker=own_product.env["REDIS_URL"], set_as_current=False)
     answers = asking.control.broadcast(command, reply=True, limit=1, timeout=PATIENCE_SECONDS)
     asking.close()
     [[(name, answer)]] = [each.items() for each in answers or ()]
     return name, answer
 
 
-def printed(house: House, command: str) -> Any:  # Any: JSON of the command
+def printed(own_product: RunningProduct, command: str) -> Any:  # Any: JSON of the command
     """The same as an operator asks it, at a terminal; to wait for one worker alone ends with its answer."""
-    name, _ = inspected(house, "ping")
-    ran = house.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10", "-d", name)
+    name, _ = inspected(own_product, "ping")
+    ran = own_product.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10", "-d", name)
     assert ran.returncode == 0, ran.stderr
     [answer] = json.loads(ran.stdout).values()
     return answer
 
 
-def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_named(product: House) -> None:
+def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_named(product: RunningProduct) -> None:
     broker = product.env["REDIS_URL"]
     assert asked(product, broker + UNHEARD) == "Answering(workers=0, problem='')"
     assert asked(product, broker) == "Answering(workers=1, problem='')"
@@ -54,14 +54,14 @@ def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_n
     assert "nowhere.sock" in nowhere or "Error" in nowhere
 
 
-def expect_turn_in_sight(house: House, world: World) -> None:
+def expect_turn_in_sight(own_product: RunningProduct, world: World) -> None:
     """A turn that waits for its model is counted in `stats` and listed by `turns`, with ids and no word of it."""
-    assert inspected(house, "turns")[1] == []
+    assert inspected(own_product, "turns")[1] == []
     make_persona(world)
-    slow_down(house.standin_url, PATIENCE_SECONDS)
+    slow_down(own_product.standin_url, PATIENCE_SECONDS)
     event = make_event(world, text="Where is my parcel?")
-    assert wait_until(lambda: inspected(house, "turns")[1] != [], PATIENCE_SECONDS)
-    [turn] = printed(house, "turns")
+    assert wait_until(lambda: inspected(own_product, "turns")[1] != [], PATIENCE_SECONDS)
+    [turn] = printed(own_product, "turns")
     seconds, turn_id = turn.pop("seconds"), turn.pop("turn_id")
     assert turn == {
         "tenant_id": world.tenant.pk,
@@ -69,7 +69,7 @@ def expect_turn_in_sight(house: House, world: World) -> None:
         "waits_for_model": True,
     }
     assert turn_id > 0
-    seen = inspected(house, "stats")[1]["turns"]
+    seen = inspected(own_product, "stats")[1]["turns"]
     assert (seen["under_way"], seen["at_most"]) == (1, settings.TURNS_IN_FLIGHT)
     assert seen["oldest_seconds"] >= seconds > 0
-    slow_down(house.standin_url, 0)
+    slow_down(own_product.standin_url, 0)

@@ -13,7 +13,7 @@ from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision
 from tests.deciding import became, begin, make_drafts, states
 from tests.factories import World, make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.flows.shared_product import DATABASE
 from tests.patience import PATIENCE_SECONDS
 
@@ -22,9 +22,9 @@ COUNT = 40
 WAKE = "import django; django.setup(); from apps.review.waking import wake_bulk; wake_bulk({}, {})"
 
 
-def wake(house: House, world: World, bulk: BulkDecision) -> None:
+def wake(own_product: RunningProduct, world: World, bulk: BulkDecision) -> None:
     """As the page does it, in a process of its own."""
-    woken = house.run("-c", WAKE.format(world.tenant.pk, bulk.pk), DJANGO_SETTINGS_MODULE="config.settings")
+    woken = own_product.run("-c", WAKE.format(world.tenant.pk, bulk.pk), DJANGO_SETTINGS_MODULE="config.settings")
     assert woken.returncode == 0, woken.stderr
 
 
@@ -32,7 +32,9 @@ def left(world: World, bulk: BulkDecision) -> int:
     return became(world, bulk).count("waiting")
 
 
-def test_a_killed_worker_leaves_each_item_either_decided_or_waiting(product: House, postgres: Postgres) -> None:
+def test_a_killed_worker_leaves_each_item_either_decided_or_waiting(
+    product: RunningProduct, postgres: Postgres
+) -> None:
     world = make_world()
     drafts = make_drafts(world, COUNT)
     bulk = begin(world, drafts)

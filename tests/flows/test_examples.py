@@ -1,4 +1,4 @@
-"""The programs of examples/ as somebody runs them: against a house of ours over HTTP, and a model that is not ours to call."""
+"""The programs of examples/ as somebody runs them: against the running product, and a model that is not ours to call."""
 
 import os
 from dataclasses import replace
@@ -14,7 +14,7 @@ from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.factories import World, make_persona, make_skill, make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.standing_in import StandIn
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -34,15 +34,15 @@ def world() -> World:
     return world
 
 
-def said_by(house: House, world: World, program: str, text: str) -> str:
+def said_by(own_product: RunningProduct, world: World, program: str, text: str) -> str:
     """What the program prints, or why it stopped."""
     where = {
-        "PRECEPTOR_URL": house.url,
+        "PRECEPTOR_URL": own_product.url,
         "PRECEPTOR_TOKEN": world.token,
         # Where `make examples-test` puts LangGraph; the other program needs nothing that is not here.
         "PYTHONPATH": os.environ.get("LANGGRAPH_HOME", ""),
     }
-    ended = house.run(f"examples/{program}", "thread-1", CUSTOMER, text, **where)
+    ended = own_product.run(f"examples/{program}", "thread-1", CUSTOMER, text, **where)
     return (ended.stdout or ended.stderr).strip()
 
 
@@ -53,7 +53,7 @@ def rows(world: World, model: Any, **equal: object) -> list[Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_answers_with_our_memory_and_its_own_model_and_tools(
-    product: House, world: World, program: str
+    product: RunningProduct, world: World, program: str
 ) -> None:
     skill = make_skill(world, "approved")
     backend = AnthropicBackend("x", base_url=product.standin_url)
@@ -84,7 +84,7 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_whose_reply_waits_for_a_person_says_so_and_sends_nothing(
-    product: House, world: World, program: str
+    product: RunningProduct, world: World, program: str
 ) -> None:
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
     assert "Send nothing. A person reads the reply first" in said_by(product, world, program, "Where is my parcel?")
@@ -92,6 +92,6 @@ def test_program_whose_reply_waits_for_a_person_says_so_and_sends_nothing(
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_program_with_a_token_that_was_revoked_is_told_so(product: House, world: World, program: str) -> None:
+def test_program_with_a_token_that_was_revoked_is_told_so(product: RunningProduct, world: World, program: str) -> None:
     refused = said_by(product, replace(world, token="pcp_nobody"), program, "Hello")
     assert "token" in refused

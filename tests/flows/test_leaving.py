@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.factories import make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 SOON_SECONDS = 15
 
 
-def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(product: House) -> None:
+def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(product: RunningProduct) -> None:
     world = make_world()
     connection = http.client.HTTPConnection(product.url.removeprefix("http://"), timeout=60)
     connection.request("GET", "/api/v1/review/stream/", headers={"Authorization": f"Bearer {world.token}"})

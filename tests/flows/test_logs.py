@@ -11,7 +11,7 @@ from apps.launcher.children import wait_until
 from apps.launcher.processes import HOST, free_port
 from apps.runtime.alarms import ringing
 from tests.factories import make_persona, make_world
-from tests.flows.house import House, fetched
+from tests.flows.running_product import RunningProduct, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -20,14 +20,14 @@ REQUEST_ID = "order-77"
 FINISHED_SECONDS = 90
 
 
-def lines_of(house: House, name: str) -> list[dict[str, Any]]:
+def lines_of(own_product: RunningProduct, name: str) -> list[dict[str, Any]]:
     """Every line of a process that is JSON; all but what the interpreter itself says."""
-    lines = (house.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
+    lines = (own_product.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def readiness(house: House) -> dict[str, Any]:
-    return dict(json.loads(fetched(f"{house.url}/readyz")))
+def readiness(own_product: RunningProduct) -> dict[str, Any]:
+    return dict(json.loads(fetched(f"{own_product.url}/readyz")))
 
 
 def is_swept() -> bool:
@@ -35,14 +35,14 @@ def is_swept() -> bool:
     return any(alarm.last_run_at for alarm in ringing())
 
 
-def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None:
+def test_a_conversation_leaves_ids_in_the_logs_and_no_word(own_product: RunningProduct) -> None:
     world = make_world()
     make_persona(world)
-    house.env |= {"METRICS_LISTEN": f"{HOST}:{free_port(0)}", "METRICS_TOKEN": "scraper"}
-    house.start_web()
-    house.start_worker()
-    house.await_ready()
-    visitor = Visitor(house.url, world.token)
+    own_product.env |= {"METRICS_LISTEN": f"{HOST}:{free_port(0)}", "METRICS_TOKEN": "scraper"}
+    own_product.start_web()
+    own_product.start_worker()
+    own_product.await_ready()
+    visitor = Visitor(own_product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": f"My code is {SENTINEL}."}
     taken = visitor.send("POST", "/api/v1/messages/", body, Idempotency_Key="a", X_Request_ID=REQUEST_ID)
     assert taken.status == 202, taken.text
@@ -55,25 +55,29 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None
     assert wait_until(is_answered, FINISHED_SECONDS, 0.5)
     visitor.send("GET", f"/api/v1/skills/?search={SENTINEL}", None)
     visitor.send("GET", f"/nowhere/{SENTINEL}/", None)
-    [asked] = [line for line in lines_of(house, "web") if line.get("request_id") == REQUEST_ID and "route" in line]
+    [asked] = [
+        line for line in lines_of(own_product, "web") if line.get("request_id") == REQUEST_ID and "route" in line
+    ]
     assert (asked["method"], asked["status"], asked["actor"]) == ("POST", 202, "agent")
     assert asked["tenant_id"] == world.tenant.pk
     scraped = urllib.request.Request(
-        f"http://{house.env['METRICS_LISTEN']}/metrics", headers={"Authorization": "Bearer scraper"}
+        f"http://{own_product.env['METRICS_LISTEN']}/metrics", headers={"Authorization": "Bearer scraper"}
     )
     with urllib.request.urlopen(scraped, timeout=5) as answer:  # noqa: S310  # our own loopback server
         told = answer.read().decode()
     assert 'preceptor_turns_total{outcome="replied"} 1.0' in told
     assert 'preceptor_model_calls_total{result="ok"}' in told
-    assert readiness(house)["parts"]["beat"].endswith("alarms are overdue")
-    house.start_beat()
-    house.await_ready()
-    assert wait_until(lambda: readiness(house)["status"] == "ready", FINISHED_SECONDS, 0.5), readiness(house)
+    assert readiness(own_product)["parts"]["beat"].endswith("alarms are overdue")
+    own_product.start_beat()
+    own_product.await_ready()
+    assert wait_until(lambda: readiness(own_product)["status"] == "ready", FINISHED_SECONDS, 0.5), readiness(
+        own_product
+    )
     assert wait_until(is_swept, FINISHED_SECONDS, 0.5), ringing()
-    house.end("web")
-    house.end("worker")
-    [left] = [line for line in lines_of(house, "worker") if line["message"] == "turn left this worker"]
+    own_product.end("web")
+    own_product.end("worker")
+    [left] = [line for line in lines_of(own_product, "worker") if line["message"] == "turn left this worker"]
     assert (left["tenant_id"], left["conversation_id"], left["actor"]) == (world.tenant.pk, thread, "agent")
     assert left["turn_id"] > 0
     for name in ("web", "worker"):
-        assert SENTINEL not in (house.logs / f"{name}.log").read_text(encoding="utf-8"), name
+        assert SENTINEL not in (own_product.logs / f"{name}.log").read_text(encoding="utf-8"), name

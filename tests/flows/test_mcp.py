@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.factories import make_memory, make_skill, make_world
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.mcping import GENERATIONS, Door
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -13,7 +13,7 @@ AT_ONCE = 20
 
 
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_an_agent_finds_a_skill_and_writes_its_memory(product: House, mode: str) -> None:
+def test_an_agent_finds_a_skill_and_writes_its_memory(product: RunningProduct, mode: str) -> None:
     # R091, R078
     world = make_world()
     skill, memory = make_skill(world, "approved"), make_memory(world)
@@ -26,7 +26,7 @@ def test_an_agent_finds_a_skill_and_writes_its_memory(product: House, mode: str)
     assert door.post(Authorization="Bearer pcp_nobody").status_code == 401
 
 
-def test_many_calls_at_once_are_each_their_own(product: House) -> None:
+def test_many_calls_at_once_are_each_their_own(product: RunningProduct) -> None:
     # R006: connections are shared by threads; whose a call is, is not.
     worlds = [make_world() for _ in range(4)]
     skills = {world.token: make_skill(world, "approved").pk for world in worlds}

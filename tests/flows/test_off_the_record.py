@@ -9,7 +9,7 @@ from apps.demo.visitor import Visitor
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from tests.factories import make_persona, make_world
-from tests.flows.house import House, fetched
+from tests.flows.running_product import RunningProduct, fetched
 from tests.flows.shared_product import DATABASE
 from tests.patience import PATIENCE_SECONDS
 
@@ -33,7 +33,9 @@ def tables_with(postgres: Postgres, database: str) -> list[str]:
         ]
 
 
-def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(product: House, postgres: Postgres) -> None:
+def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(
+    product: RunningProduct, postgres: Postgres
+) -> None:
     # R178
     world = make_world()
     make_persona(world)

@@ -11,7 +11,7 @@ from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.runtime.models import Turn
 from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.house import House, fetched
+from tests.flows.running_product import RunningProduct, fetched
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -30,9 +30,9 @@ def answered(world: World, event: InboundEvent) -> Turn | None:
         return Turn.objects.filter(pk=event.turn_id or 0, status=Turn.Status.DONE).first()
 
 
-def post(house: House, world: World) -> InboundEvent:
+def post(own_product: RunningProduct, world: World) -> InboundEvent:
     """A customer's message through the API."""
-    customer = Visitor(house.url, world.token)
+    customer = Visitor(own_product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": "Hello there."}
     taken = customer.send("POST", "/api/v1/messages/", body, Idempotency_Key="one")
     assert taken.status == 202, taken.text
@@ -40,45 +40,47 @@ def post(house: House, world: World) -> InboundEvent:
         return InboundEvent.objects.get(pk=taken.json["event_id"])
 
 
-def silence(house: House, seconds: int) -> None:
+def silence(own_product: RunningProduct, seconds: int) -> None:
     """The next call of the model waits before it is answered."""
-    fetched(f"{house.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode())
+    fetched(
+        f"{own_product.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode()
+    )
 
 
-def asked(house: House) -> int:
-    return len(json.loads(fetched(f"{house.standin_url}/standin/requests")))
+def asked(own_product: RunningProduct) -> int:
+    return len(json.loads(fetched(f"{own_product.standin_url}/standin/requests")))
 
 
 def finished(world: World, *events: InboundEvent) -> bool:
     return wait_until(lambda: all(answered(world, event) for event in events), PATIENCE_SECONDS, 0.2)
 
 
-def called(house: House, times: int) -> bool:
-    return wait_until(lambda: asked(house) == times, PATIENCE_SECONDS, 0.1)
+def called(own_product: RunningProduct, times: int) -> bool:
+    return wait_until(lambda: asked(own_product) == times, PATIENCE_SECONDS, 0.1)
 
 
-def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(product: House) -> None:
+def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(product: RunningProduct) -> None:
     # R118, R126
-    house, world = product, make_answered_world()
-    silence(house, 30)
+    own_product, world = product, make_answered_world()
+    silence(own_product, 30)
     first = make_event(world)
-    assert called(house, 1), "the worker never called the model"
-    house.kill("worker")
-    house.start_worker()
-    house.await_ready()
+    assert called(own_product, 1), "the worker never called the model"
+    own_product.kill("worker")
+    own_product.start_worker()
+    own_product.await_ready()
     assert finished(world, first)
     with acting(world.system):
         turn = Turn.objects.get()
         assert (turn.attempts, turn.fence, turn.crashes) == (2, 2, 1)
         replies = Message.objects.filter(sender=Message.Sender.AGENT).exclude(text="")
         assert [reply.pk for reply in replies] == [turn.reply_id]
-    second = _given_back_when_told_to_stop(house, world)
+    second = _given_back_when_told_to_stop(own_product, world)
     # Nobody works, and the wake-up call is lost.
-    third = post(house, world)
-    assert house.broker.llen("celery") >= 1
-    house.broker.flushall()
+    third = post(own_product, world)
+    assert own_product.broker.llen("celery") >= 1
+    own_product.broker.flushall()
     assert answered(world, third) is None
-    house.start_worker()
+    own_product.start_worker()
     assert finished(world, second, third)
     with acting(world.system):
         turn = Turn.objects.get(pk=second.turn_id or 0)
@@ -86,25 +88,25 @@ def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_onc
         assert Turn.objects.count() == 3
 
 
-def _given_back_when_told_to_stop(house: House, world: World) -> InboundEvent:
-    silence(house, 30)
-    calls = asked(house)
+def _given_back_when_told_to_stop(own_product: RunningProduct, world: World) -> InboundEvent:
+    silence(own_product, 30)
+    calls = asked(own_product)
     event = make_event(world, conversation_key="b")
-    assert called(house, calls + 1), "the worker never called the model"
-    house.end("worker")
+    assert called(own_product, calls + 1), "the worker never called the model"
+    own_product.end("worker")
     with acting(world.system):
         turn = Turn.objects.latest("id")
         assert (turn.status, turn.is_released, turn.lease_until <= timezone.now()) == (Turn.Status.RUNNING, True, True)
     return event
 
 
-def test_message_is_taken_and_answered_while_the_broker_is_away(house: House) -> None:  # R118
+def test_message_is_taken_and_answered_while_the_broker_is_away(own_product: RunningProduct) -> None:  # R118
     world = make_answered_world()
-    house.env["REDIS_URL"] = house.env["REDIS_URL"].replace("valkey.sock", "nowhere.sock")
-    house.start_web()
-    house.await_ready()
-    event = post(house, world)
+    own_product.env["REDIS_URL"] = own_product.env["REDIS_URL"].replace("valkey.sock", "nowhere.sock")
+    own_product.start_web()
+    own_product.await_ready()
+    event = post(own_product, world)
     with acting(world.system):
         assert (event.turn_id, event.text) == (None, "Hello there.")
-    house.start_worker()
+    own_product.start_worker()
     assert wait_until(lambda: answered(world, event) is not None, PATIENCE_SECONDS, 0.2)

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.flows.house import House
+from tests.flows.running_product import RunningProduct
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -18,19 +18,19 @@ UPGRADE = (
 )
 
 
-def connect(house: House) -> socket.socket:
-    place = urlsplit(house.url)
+def connect(own_product: RunningProduct) -> socket.socket:
+    place = urlsplit(own_product.url)
     return socket.create_connection((str(place.hostname), place.port or 80), timeout=PATIENCE_SECONDS)
 
 
-def test_a_request_whose_headers_do_not_end_is_cut_off(product: House) -> None:
+def test_a_request_whose_headers_do_not_end_is_cut_off(product: RunningProduct) -> None:
     with connect(product) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")
         with pytest.raises(ConnectionError):
             connection.sendall(ENDLESS)
 
 
-def test_a_request_for_a_websocket_is_answered_as_any_other(product: House) -> None:
+def test_a_request_for_a_websocket_is_answered_as_any_other(product: RunningProduct) -> None:
     with connect(product) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" + UPGRADE)
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 OK")

@@ -18,7 +18,7 @@ from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.identity import tenant_named
 from tests.actions.conversing import unmarked
-from tests.flows.house import House, fetched
+from tests.flows.running_product import RunningProduct, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -48,18 +48,18 @@ class Sent:
         return "\n".join(block.get("text", "") for block in content) if isinstance(content, list) else str(content)
 
 
-def play(house: House, seed: dict[str, Any]) -> str:
+def play(own_product: RunningProduct, seed: dict[str, Any]) -> str:
     env = {"DEMO_TOKEN": seed["token"], "DEMO_OPERATOR_LOGIN": seed["operator_login"]}
     if seed["operator_password"]:
         env["DEMO_OPERATOR_PASSWORD"] = seed["operator_password"]
-    told = house.run("-m", "apps.demo.story", **env)
+    told = own_product.run("-m", "apps.demo.story", **env)
     assert told.returncode == 0, f"{told.stdout}\n{told.stderr}"
     assert told.stdout.count("✓") == STEPS
     return told.stdout
 
 
-def sent(house: House) -> list[Sent]:
-    requests = json.loads(fetched(f"{house.standin_url}/standin/requests"))
+def sent(own_product: RunningProduct) -> list[Sent]:
+    requests = json.loads(fetched(f"{own_product.standin_url}/standin/requests"))
     return [Sent(json.loads(request["body"]), request["usage"]) for request in requests]
 
 
@@ -68,7 +68,9 @@ def conversations_of(system: Actor) -> list[Conversation]:
         return list(Conversation.objects.visible_to(system).order_by("id"))
 
 
-def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(product: House, seeded: dict[str, Any]) -> None:
+def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
+    product: RunningProduct, seeded: dict[str, Any]
+) -> None:
     # R041, R043, R062, R088, R096, R108, R109, R110, R111, R117, R127
     told = play(product, seeded)
     system = tenant_named("acme")
@@ -93,8 +95,8 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(product: Hou
     _tell_again(product)
 
 
-def _check_bytes(house: House, skill: Skill) -> None:
-    requests = sent(house)
+def _check_bytes(own_product: RunningProduct, skill: Skill) -> None:
+    requests = sent(own_product)
     turns = [request for request in requests if request.body.get("tools")]
     listed = f"- {skill.name} (id: {skill.pk})"
     early = [request for request in turns if listed not in request.system]
@@ -118,20 +120,20 @@ def _check_bytes(house: House, skill: Skill) -> None:
     assert extractor.system.startswith("# Skill extraction")
 
 
-def _tell_again(house: House) -> None:
+def _tell_again(own_product: RunningProduct) -> None:
     """Until all is known, and after."""
-    again = json.loads(house.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
+    again = json.loads(own_product.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
     assert again["operator_password"] is None
-    told = play(house, again)
+    told = play(own_product, again)
     assert "by a one-time link" in told
     assert "drafted. Drafted renew-subscription" in told
     # The link shown to the person at the terminal still works: the story used somebody else's.
-    browser = Visitor(house.url)
+    browser = Visitor(own_product.url)
     page = browser.get(again["login_link_path"])
     browser.submit(page, page.forms[-1])
     assert "login" not in browser.get("/admin/").url
     _draft_what_is_left()
-    told = play(house, again)
+    told = play(own_product, again)
     assert "known. The agent has the skill change-invoice" in told
     assert "an earlier run had it approved already" in told
 

@@ -14,7 +14,7 @@ from apps.demo.visitor import Visitor
 from apps.governance.acting import acting
 from apps.runtime.models import Turn
 from tests.factories import World, make_persona, make_world
-from tests.flows.house import House, fetched
+from tests.flows.running_product import RunningProduct, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -23,8 +23,10 @@ Heard = tuple[str, str, dict[str, Any]]
 
 
 @contextmanager
-def following(house: House, world: World, conversation_id: int, last: str = "") -> Iterator[Iterator[Heard]]:
-    connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
+def following(
+    own_product: RunningProduct, world: World, conversation_id: int, last: str = ""
+) -> Iterator[Iterator[Heard]]:
+    connection = http.client.HTTPConnection(own_product.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
     headers = {"Authorization": f"Bearer {world.token}", **({"Last-Event-ID": last} if last else {})}
     connection.request("GET", f"/api/v1/conversations/{conversation_id}/stream/", headers=headers)
     answer = connection.getresponse()
@@ -55,61 +57,63 @@ def until_reply(heard: Iterator[Heard]) -> list[Heard]:
     raise AssertionError(f"no reply came: {found}")
 
 
-def post(house: House, world: World, text: str) -> int:
+def post(own_product: RunningProduct, world: World, text: str) -> int:
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": text, "stream": True}
-    taken = Visitor(house.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
+    taken = Visitor(own_product.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
     # 200 where the worker was done before the answer left.
     assert taken.status in {200, 202}, taken.text
     return int(taken.json["conversation_id"])
 
 
-def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_broker_is_gone(house: House) -> None:
+def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_broker_is_gone(
+    own_product: RunningProduct,
+) -> None:
     world = make_world()
     make_persona(world)
-    house.start_web()
-    house.start_worker()
-    house.await_ready()
-    conversation_id = post(house, world, "Hello")
-    with following(house, world, conversation_id, last="0-0-0-") as heard:
+    own_product.start_web()
+    own_product.start_worker()
+    own_product.await_ready()
+    conversation_id = post(own_product, world, "Hello")
+    with following(own_product, world, conversation_id, last="0-0-0-") as heard:
         first = until_reply(heard)[-1]
-    with following(house, world, conversation_id) as heard:
-        post(house, world, "Where is my parcel?")
+    with following(own_product, world, conversation_id) as heard:
+        post(own_product, world, "Where is my parcel?")
         said = until_reply(heard)
     reply = said[-1][2]["text"]
     pieces = [told["text"] for _, event, told in said if event == "text"]
     assert pieces
     assert all(reply.startswith(piece) for piece in pieces)
     # Whoever was cut off goes on behind what they heard last.
-    with following(house, world, conversation_id, last=first[0]) as heard:
+    with following(own_product, world, conversation_id, last=first[0]) as heard:
         assert until_reply(heard)[-1][2] == said[-1][2]
     with suppress(redis.ConnectionError):
-        house.broker.shutdown(nosave=True)
-    with following(house, world, conversation_id) as heard:
-        post(house, world, "And now?")
+        own_product.broker.shutdown(nosave=True)
+    with following(own_product, world, conversation_id) as heard:
+        post(own_product, world, "And now?")
         assert until_reply(heard)[-1][2]["text"]
-    stranger = Visitor(house.url, make_world().token).send(
+    stranger = Visitor(own_product.url, make_world().token).send(
         "GET", f"/api/v1/conversations/{conversation_id}/stream/", None
     )
     assert (stranger.status, stranger.json["code"]) == (404, "not_found")
-    nobody = Visitor(house.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
+    nobody = Visitor(own_product.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
     assert nobody.status == 401
 
 
-def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(product: House) -> None:
+def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(product: RunningProduct) -> None:
     # R126
-    house, world = product, make_world()
+    own_product, world = product, make_world()
     make_persona(world)
-    conversation_id = post(house, world, "Hello")
-    with following(house, world, conversation_id, last="0-0-0-") as heard:
+    conversation_id = post(own_product, world, "Hello")
+    with following(own_product, world, conversation_id, last="0-0-0-") as heard:
         first = until_reply(heard)[-1]
     script = [{"fault": "stall", "seconds": FINISHED_SECONDS}, {"reply": {"text": "It left us on Monday."}}]
-    fetched(f"{house.standin_url}/standin/script", json.dumps(script).encode())
-    with following(house, world, conversation_id) as heard:
-        post(house, world, "Where is my parcel, which I have been waiting for since Friday?")
+    fetched(f"{own_product.standin_url}/standin/script", json.dumps(script).encode())
+    with following(own_product, world, conversation_id) as heard:
+        post(own_product, world, "Where is my parcel, which I have been waiting for since Friday?")
         half = next(told["text"] for _, event, told in heard if event == "text" and told["text"])
-        house.kill("worker")
-        house.start_worker()
-        house.await_ready()
+        own_product.kill("worker")
+        own_product.start_worker()
+        own_product.await_ready()
         rest = until_reply(heard)
         rest.append(next(each for each in heard if each[1] == "turn"))
     assert not "It left us on Monday.".startswith(half)
@@ -118,7 +122,7 @@ def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_repl
     assert all("It left us on Monday.".startswith(told["text"]) for _, event, told in rest if event == "text")
     assert (rest[-1][2]["status"], rest[-1][2]["outcome"]) == ("done", "replied")
     # Whoever was cut off meanwhile is told the same once, and nothing of the half.
-    with following(house, world, conversation_id, last=first[0]) as heard:
+    with following(own_product, world, conversation_id, last=first[0]) as heard:
         assert until_reply(heard)[-1][2] == rest[-2][2]
     with acting(world.system):
         turn = Turn.objects.latest("pk")

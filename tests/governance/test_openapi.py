@@ -26,6 +26,7 @@ from tests.standing_in import StandIn
 
 pytestmark = [pytest.mark.unmeasured, pytest.mark.slow]
 
+
 @pytest.fixture
 def ground(committing: str, postgres: Postgres, standin: StandIn) -> Ground:
     """Two filled tenants, committed in a database of this test alone."""

@@ -17,7 +17,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 
 @pytest.mark.slow
 def test_document_is_written_without_a_warning(tmp_path: Path) -> None:
-    call_command("spectacular", "--validate", "--fail-on-warn", format="openapi-json", file=str(tmp_path / "schema.json"))
+    call_command(
+        "spectacular", "--validate", "--fail-on-warn", format="openapi-json", file=str(tmp_path / "schema.json")
+    )
 
 
 @pytest.fixture(scope="module")

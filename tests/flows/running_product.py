@@ -33,7 +33,7 @@ SWEEP_SECONDS = 1
 
 
 @dataclass
-class House:
+class RunningProduct:
     """The product as it runs: its addresses, its environment, and the processes a test may kill."""
 
     env: dict[str, str]
@@ -103,7 +103,7 @@ class House:
         stop(self.running.pop(name), signal.SIGTERM, READY_SECONDS)
 
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of the product in this house."""
+        """Run a command of the product in this environment."""
         command = [sys.executable, *words]
         return subprocess.run(
             command,
@@ -136,7 +136,7 @@ def _checks(is_checked: bool) -> dict[str, str]:
 
 
 @contextmanager
-def standing_house(database: str, postgres: Postgres) -> Iterator[House]:
+def standing_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
     """Everything but the processes; those that were started are stopped behind it."""
     home = own_folder()
     with ExitStack() as stack:
@@ -149,9 +149,9 @@ def standing_house(database: str, postgres: Postgres) -> Iterator[House]:
         backend = AnthropicBackend("test", base_url=standin_url)
         stack.callback(backend.close)
         env = _environment(home, database, postgres, valkey, standin_url)
-        house = House(env=env, logs=home, broker=broker, standin=StandIn(standin_url, backend))
-        stack.callback(house.stop)
-        yield house
+        product = RunningProduct(env=env, logs=home, broker=broker, standin=StandIn(standin_url, backend))
+        stack.callback(product.stop)
+        yield product
 
 
 def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, standin_url: str) -> dict[str, str]:
