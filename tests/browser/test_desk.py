@@ -9,6 +9,7 @@ from apps.desk.models import Draft
 from tests.actions.conversing import lines
 from tests.browser.accessibility import UNFOLD, flaws_in_lights, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
 from tests.factories import make_conversation, make_world
 from tests.surfaces.console.browsing import page_of
@@ -68,9 +69,7 @@ def test_the_list_of_drafts_is_worked_through_by_keys_without_leaving_it(page: P
     drafts = [make_waiting_draft(world, text=f"Draft {number}.") for number in range(4)]
     listing = reverse("admin:desk_draft_changelist")
     sign_in(page, world)
-    page.keyboard.press("g")
-    page.keyboard.press("d")
-    page.wait_for_url(f"**{listing}**")
+    go_by_keys(page, "d", f"**{listing}**")
     for key in ("j", "j", "k", "e", "End"):
         page.keyboard.press(key)
     page.keyboard.type(" And x, j and Enter are text here.")

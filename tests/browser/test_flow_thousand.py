@@ -10,6 +10,7 @@ from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.browser.conftest import DATABASE, SCREENSHOTS, Console
+from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import flaws, sign_in
 from tests.browser.test_keys import APPROVE, INBOX, REJECT, press, states
 from tests.deciding import make_drafts
@@ -81,8 +82,7 @@ def test_a_thousand_are_worked_by_keys_from_the_first_page_to_the_last(
     world, oldest, newest = crowded(postgres, "thousand")
     before = states(world)
     sign_in(page, world)
-    press(page, "g", "i")
-    page.wait_for_url(f"**{INBOX}")
+    go_by_keys(page, "i", f"**{INBOX}")
     expect(page.locator(".pc-tabs")).to_contain_text(f"Waiting {THOUSAND}")
     found = flaws(page, "first page")
     page.screenshot(path=SCREENSHOTS / "thousand.png", full_page=True)
@@ -94,8 +94,7 @@ def test_a_thousand_are_worked_by_keys_from_the_first_page_to_the_last(
             press(page, *(APPROVE, REJECT)[number % 2])
         expect(page).to_have_url(f"{console.url}{INBOX}{newest[-2 - number].pk}/change/")
     assert gained(world, before) == {"applied": WORKED // 2, "open": -WORKED, "rejected": WORKED // 2}
-    press(page, "g", "i")
-    page.wait_for_url(f"**{INBOX}")
+    go_by_keys(page, "i", f"**{INBOX}")
     with page.expect_navigation(wait_until="load"):
         tab_to_page(page, 20)
         press(page, "Enter")

@@ -8,6 +8,7 @@ from apps.governance.models import Proposal
 from apps.skills.proposing import propose_deprecation, propose_revision
 from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import list_of
@@ -48,8 +49,7 @@ def test_twenty_proposals_take_three_keys_and_one_load_each(page: Page, console:
     world = filled("keys")
     before = states(world)
     sign_in(page, world)
-    press(page, "g", "i")
-    page.wait_for_url(f"**{INBOX}")
+    go_by_keys(page, "i", f"**{INBOX}")
     press(page, "j", "j", "k", "Enter")
     page.wait_for_url("**/change/**")
     loads: list[str] = []

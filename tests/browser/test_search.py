@@ -9,6 +9,7 @@ from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.browser.accessibility import flaws, flaws_in_lights, flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -61,9 +62,7 @@ def test_pages_are_a_few_letters_away_and_the_rest_is_a_search(page: Page, conso
     expect(palette).to_be_visible()
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
-    page.keyboard.press("g")
-    page.keyboard.press("h")
-    page.wait_for_url(f"**{reverse('admin:index')}")
+    go_by_keys(page, "h", f"**{reverse('admin:index')}")
 
 
 def test_nothing_found_says_what_to_try_without_a_script(chromium: Browser, console: Console) -> None:
