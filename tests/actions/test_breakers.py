@@ -78,6 +78,7 @@ def test_nothing_is_written_while_calls_succeed(world: World, standin: StandIn) 
     assert breaker(world) is None
 
 
+@pytest.mark.slow
 def test_a_failing_model_is_asked_no_more_and_what_waits_counts_no_try(world: World, standin: StandIn) -> None:
     # R131
     storm(world, standin)

@@ -72,6 +72,7 @@ def test_a_skill_nobody_fetched_may_be_retired_until_a_person_keeps_it(world: Wo
     assert abs(skill.retained_until - skill.updated_at - KEPT) < timedelta(minutes=1)
 
 
+@pytest.mark.slow
 def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, standin: StandIn) -> None:
     bad = make_skill(world, "approved")
     good = make_skill(world, "approved", title="Hours", description="When we open.", body="Say from nine to five.")

@@ -192,6 +192,7 @@ def test_what_is_most_like_the_message_comes_first(world: World, standin: StandI
     assert text.index("Answer 0.") < text.index("Answer 4.") < text.index("Answer 3.")
 
 
+@pytest.mark.slow
 def test_a_bank_costs_a_turn_no_statement(world: World, standin: StandIn) -> None:
     say(world, "Hello", standin, thread="warm", customer="http:warm")
     with CaptureQueriesContext(connection) as before:

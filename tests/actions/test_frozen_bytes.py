@@ -23,6 +23,7 @@ def world() -> World:
     return make_world()
 
 
+@pytest.mark.slow
 def test_what_many_sessions_share_is_stored_once(world: World) -> None:
     # R062
     make_persona(world)

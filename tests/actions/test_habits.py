@@ -225,6 +225,7 @@ def statements(world: World, drafts: int) -> int:
     return len(asked)
 
 
+@pytest.mark.slow
 def test_counting_twenty_drafts_more_takes_as_many_statements_as_counting_two(world: World) -> None:
     make_habit(world)
     assert statements(world, 20) == statements(world, 2)

@@ -94,6 +94,7 @@ def test_a_turn_that_is_taken_again_declares_its_cause(standin: StandIn) -> None
     assert not any(call.has_unexpected_miss for call in calls(world))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_turn_that_was_given_up_is_a_declared_cause_for_the_next(standin: StandIn) -> None:
     world = big_world()

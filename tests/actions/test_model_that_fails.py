@@ -37,6 +37,7 @@ def test_nobody_asks_before_the_endpoint_wants_to_be_asked_again(standin: StandI
     assert take(world, event, standin.backend).status == Turn.Status.DONE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["slow_start", "stall"])
 def test_a_model_that_falls_silent_is_left_when_the_turns_time_is_over(
     standin: StandIn, settings: Settings, kind: str

@@ -57,6 +57,7 @@ def test_off_the_record_nothing_is_asked(standin: StandIn) -> None:
     assert not any(ASKED in turn for turn in told(make_world(), standin, TURNS_BETWEEN_NUDGES + 1, off_the_record=True))
 
 
+@pytest.mark.slow
 def test_what_is_saved_because_the_house_asked_takes_no_customers_answer(standin: StandIn) -> None:
     # R124
     world = make_world()

@@ -43,6 +43,7 @@ def test_a_tool_is_offered_as_it_was_allowed_and_called_with_its_headers(
     assert "s3cret" not in str(standin.requests())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_called_well_is_an_answer_to_the_model_and_no_end(
     reaching: World, asked_server: ToolServer, standin: StandIn
 ) -> None:

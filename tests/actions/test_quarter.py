@@ -68,6 +68,7 @@ def bounds_hold(world: World) -> None:
         assert len(bullets_of(summary_of(version.body))) <= LEARNING_BULLETS
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.whole
 @pytest.mark.unmeasured

@@ -127,6 +127,7 @@ def test_an_agent_has_so_many_schedules_and_is_told_what_to_do_then(world: World
         make_schedule_draft(world, skill=skill)
 
 
+@pytest.mark.slow
 def test_an_agent_takes_back_its_own_drafts_and_plans_again(world: World) -> None:
     # R123
     skill = make_skill(world, "approved")

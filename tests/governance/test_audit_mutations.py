@@ -197,6 +197,7 @@ def other_mutations(books: Books) -> Iterator[Mutation]:
     yield Mutation("second link at a position", twin, f"link {at}", "inserted")
 
 
+@pytest.mark.slow
 def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing: str) -> None:
     # R017
     neighbour, books = make_world(), keep_books()

@@ -79,6 +79,7 @@ def say_anew(world: World, role: Role, own: Iterable[str], of_agent: Iterable[st
     own=st.sets(st.sampled_from(sorted(NAMES)), max_size=5),
     of_agent=st.none() | st.sets(st.sampled_from(sorted(NAMES)), max_size=9),
 )
+@pytest.mark.slow
 def test_guardian_and_the_actor_agree_whatever_a_tenant_grants(
     committing: str, role: Role, own: set[str], of_agent: set[str] | None
 ) -> None:

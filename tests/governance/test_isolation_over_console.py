@@ -175,6 +175,7 @@ def test_no_list_is_narrowed_or_searched_to_another_tenants_rows(victim: Filled,
             assert not there.differs_from(nowhere), (model, lookup)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_list_shows_another_tenants_row_however_it_is_asked_for(victim: Filled, stranger: World) -> None:
     # R006

@@ -141,6 +141,7 @@ def ask(client: Client, method: str, path: str, body: object = None) -> Any:
     return client.generic(method, path, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_every_address_answers_for_another_tenants_row_as_for_none(
     victim: Filled, stranger: World, caplog: pytest.LogCaptureFixture
@@ -210,6 +211,7 @@ def filled_in(of: dict[str, Any]) -> object:
     return kinds.get(said[0] if isinstance(said, list) else said, "Mine.")
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_every_filter_of_every_list_finds_another_tenants_row_as_little_as_none(
     victim: Filled, stranger: World
@@ -270,6 +272,7 @@ def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled,
     assert followed >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_nothing_is_made_for_another_tenant_whatever_a_body_names(victim: Filled, stranger: World) -> None:
     # R006: a foreign tenant, agent, conversation or target in a body is as unknown as one that is nowhere.

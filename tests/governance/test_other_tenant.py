@@ -113,6 +113,7 @@ REST_NOUNS: dict[str, Any] = {prefix: view for prefix, view, _ in router.registr
 OWN = {"talks", "trials", "member-overlays"}
 
 
+@pytest.mark.slow
 def test_rest_lists_and_shows_nothing_of_another_tenant(filled: Filled, other: World) -> None:
     # R006
     own, foreign = Client(), Client()

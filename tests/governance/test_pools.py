@@ -12,6 +12,7 @@ from tests.governance.pooling import WAYS, Way, find_pgbouncer
 pytestmark = pytest.mark.unmeasured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAYS)
 def test_sixty_four_clients_see_their_own_tenant_whatever_connection_they_get(
     name: str, postgres: Postgres, committing: str

@@ -120,6 +120,7 @@ def test_a_worker_says_at_its_start_what_mixes(mixed: str, caplog: pytest.LogCap
     assert told.startswith(mixed)
 
 
+@pytest.mark.slow
 def test_the_web_process_says_at_its_start_what_mixes_and_starts(
     mixed: str, postgres: Postgres, committing: str
 ) -> None:
@@ -128,6 +129,7 @@ def test_the_web_process_says_at_its_start_what_mixes_and_starts(
     assert all(said.values()), said
 
 
+@pytest.mark.slow
 def test_a_database_that_is_away_keeps_the_web_process_from_nothing() -> None:
     away = "postgresql://nobody@127.0.0.1:1/nowhere"
     said = first_said(away, "Whether roles mix was not looked at", "Application startup complete")

@@ -129,6 +129,7 @@ def write_copy(actor: Actor, table: TenantTable, row: dict[str, object], tenant_
     return attempt(actor, writing, [changed])
 
 
+@pytest.mark.slow
 def test_no_role_writes_a_row_into_another_tenant(filled: Filled, other: World) -> None:
     # R006: the twin differs in the tenant's id alone, and gets past the wall to the unique keys or into the table.
     past_the_wall = 0

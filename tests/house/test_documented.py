@@ -13,6 +13,7 @@ pytestmark = pytest.mark.unmeasured
 PAGE = ROOT / "docs" / "page.md"
 
 
+@pytest.mark.slow
 def test_every_command_has_a_test_and_a_line_in_the_documentation() -> None:
     names = documented.commands(documented.product())
     tests = [source.text for source in documented.tests_outside_the_house()]

@@ -102,6 +102,7 @@ def test_no_allowed_writer_has_stopped_writing() -> None:
         assert writing or not matched, f"{pattern} ({reason}) writes nothing; remove it from WRITERS."
 
 
+@pytest.mark.slow
 def test_every_journal_names_a_function() -> None:
     places = {
         f"{source.path}::{function.name}" for source in sources("apps") for function in top_functions(source.tree)

@@ -90,6 +90,7 @@ def test_product_stands_in_its_places(rule: str) -> None:
     assert flaws(RULES[rule]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["signals", "broker", "unfinished", "file length"])
 def test_product_and_tests_stand_in_their_places(rule: str) -> None:
     assert flaws(RULES[rule], "apps", "config", "tests", "benchmarks") == []

@@ -51,6 +51,7 @@ def test_every_module_of_production_imports_without_the_embedded_parts() -> None
     assert int(seen.stdout) > 800
 
 
+@pytest.mark.slow
 def test_a_web_process_loads_no_client_of_models_or_tool_servers(image: Path) -> None:
     seen = run_in_image(image, "-c", REFUSING + WEB_PROCESS, *ABSENT, "--")
     assert seen.returncode == 0, seen.stderr

@@ -217,6 +217,7 @@ def test_a_folder_reads_as_its_zip_and_a_link_in_it_is_refused(tmp_path: Path) -
         entries_under(folder)
 
 
+@pytest.mark.slow
 def test_a_folder_of_more_files_than_an_archive_may_hold_is_refused(tmp_path: Path) -> None:
     for number in range(ENTRIES + 1):
         (tmp_path / f"{number}.txt").touch()

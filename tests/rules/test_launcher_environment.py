@@ -104,6 +104,7 @@ def test_half_a_database_is_refused_in_words(half: str) -> None:
         Given.by({half: "postgresql://db/preceptor"})
 
 
+@pytest.mark.slow
 def test_the_embedded_database_is_there_to_log_in_to(home: Path) -> None:
     with run_databases(home, throwaway=True, environ={}) as parts:
         with psycopg.connect(parts.owner_url) as connection:

@@ -153,6 +153,7 @@ def test_a_killed_server_starts_again_with_its_data(home: Path, postgres: Postgr
     assert ask(postgres, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path, postgres: Postgres) -> None:
     order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     checkpointer = ask(postgres, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")

@@ -178,6 +178,7 @@ def test_a_web_server_is_ready_when_it_answers(home: Path) -> None:
         supervisor.await_ready(web)
 
 
+@pytest.mark.slow
 def test_run_gives_a_command_the_databases_and_returns_its_code(home: Path) -> None:
     source = (
         "import os, psycopg\n"

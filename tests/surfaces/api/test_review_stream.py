@@ -164,6 +164,7 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
     run(story)
 
 
+@pytest.mark.slow
 def test_nobody_hears_of_another_tenant_and_no_agent_of_another_agents(committing: str) -> None:
     # R006, R007
     world, stranger = make_world(), make_world()

@@ -76,6 +76,7 @@ def test_pages_hold_every_row_once(world: World, operator: Asker, ordering: str)
     assert page.body["previous"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 def test_page_is_never_longer_than_a_hundred(world: World, operator: Asker) -> None:
     for _ in range(101):

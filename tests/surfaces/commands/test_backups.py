@@ -87,6 +87,7 @@ def forged(backup: Path, **changes: object) -> Path:
     return other
 
 
+@pytest.mark.slow
 def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: World, backup: Path) -> None:
     words = ("hash_prompts", "--at", manifest_of(backup).made_at)
     prompts = run(*words).out

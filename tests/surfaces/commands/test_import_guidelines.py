@@ -109,6 +109,7 @@ def test_a_check_writes_nothing_and_names_what_contradicts_itself(world: World, 
     assert take(both, "--check").out == seen.out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real guidelines are not here")
 def test_a_real_desks_guidelines_are_taken_whole(world: World) -> None:
     # The guidelines were read by a person: nothing in them contradicts anything else, before they are taken and after.

@@ -120,6 +120,7 @@ def test_line_longer_than_memory_allows_is_skipped(world: World, take: Import) -
     assert "Line 2 is malformed. The line is longer than" in seen.err
 
 
+@pytest.mark.slow
 def test_progress_is_a_line_every_25_in_a_log_and_one_moving_line_on_a_terminal(take: Import) -> None:
     assert "25 lines read\n50 lines read\n" in take(*[chat(f"n{number}") for number in range(51)]).err
     terminal = _Terminal()

@@ -55,6 +55,7 @@ def customers_values(transcripts: list[dict[str, Any]]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_told", [False, True])
 def test_a_hundred_conversations_with_and_without_their_outcome(
     world: World, standin: str, tmp_path: Path, is_told: bool

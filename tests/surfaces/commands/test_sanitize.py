@@ -74,6 +74,7 @@ def test_refusal_is_a_sentence(tmp_path: Path) -> None:
     assert "--cap is a whole number from 1." in run("sanitize", str(file), "--cap", "0").failure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [2, 20_000])
 def test_whoever_has_seen_enough_ends_it_without_a_word(tmp_path: Path, lines: int) -> None:
     file = tmp_path / "lines.txt"
@@ -87,6 +88,7 @@ def test_whoever_has_seen_enough_ends_it_without_a_word(tmp_path: Path, lines: i
     assert (command.returncode, said) == (0, b"")
 
 
+@pytest.mark.slow
 def test_it_works_in_a_fresh_clone_before_anything_is_set_up(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("hello\n", encoding="utf-8")

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.governance.actors import Role
 from apps.governance.models import AuditCheck, Refusal
 from apps.kill_switches.actions import lift_switch
 from apps.learning.journal import write_run
@@ -29,6 +30,7 @@ from tests.factories import (
     make_overlay,
     make_persona,
     make_profile,
+    make_role_grants,
     make_rule,
     make_skill,
     make_switch,
@@ -80,6 +82,7 @@ def furnished(world: World) -> list[Model]:
         make_run(world),
         make_endpoint(world),
         make_price(world),
+        make_role_grants(world, role=Role.AGENT),
         make_agent_tool(world),
         make_waiting_call(world),
         make_tool_server(world),

@@ -112,6 +112,7 @@ def test_talks_of_members_are_nobody_elses_to_compare(world: World, operator: Cl
     assert operator.get(apart_of(session.pk)).status_code == 404
 
 
+@pytest.mark.slow
 def test_ten_differences_cost_as_many_statements_as_one(impatient: World, operator: Client, standin: StandIn) -> None:
     skills = [make_skill(impatient, "approved", title=f"Skill {at}", name=f"skill-{at}") for at in range(12)]
     session = opened(impatient, standin)

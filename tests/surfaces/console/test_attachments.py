@@ -48,6 +48,7 @@ def test_a_file_is_attached_and_downloaded_on_the_skills_page(world: World, oper
     assert operator.get(reverse("admin:download_file", args=[skill.pk, 1])).status_code == 404
 
 
+@pytest.mark.slow
 def test_the_approval_after_a_file_is_for_the_skill_with_it(world: World, operator: Client) -> None:
     # R091
     skill = make_skill(world)

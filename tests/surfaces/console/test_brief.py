@@ -37,6 +37,7 @@ def test_lines_that_came_and_went_are_counted_by_their_words() -> None:
     assert lines_changed("", "") == (0, 0)
 
 
+@pytest.mark.slow
 def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     persona = make_persona(world)

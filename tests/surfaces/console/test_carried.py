@@ -47,6 +47,7 @@ def told(client: Client, row: Model, **asked: str | int) -> str:
     return words_of(page)
 
 
+@pytest.mark.slow
 def test_every_noun_of_the_prompt_names_the_sessions_that_carried_it(
     world: World, operator: Client, standin: StandIn
 ) -> None:

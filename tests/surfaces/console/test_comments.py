@@ -90,6 +90,7 @@ def test_only_its_author_is_offered_to_withdraw(world: World, operator: Client) 
     assert decision_of(comment, "withdraw") in text_of(operator.get(page_of(comment)))
 
 
+@pytest.mark.slow
 def test_inbox_counts_what_people_said_and_asks_no_more_for_many(world: World, operator: Client) -> None:
     proposal = make_proposal(world)
     assert "comment" not in row_of(operator, proposal)

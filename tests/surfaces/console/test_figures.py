@@ -125,6 +125,7 @@ def test_a_day_is_one_of_the_tenants_own(committing: str, postgres: Postgres, se
     assert listed.pk == conversation.pk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [HOME, FIGURES])
 def test_home_and_figures_cost_few_statements_however_much_there_is(world: World, operator: Client, path: str) -> None:
     furnished(world)

@@ -60,6 +60,7 @@ def test_without_a_broker_the_page_says_so_and_that_nothing_is_lost(operator: Cl
     assert "No webhook" in shown
 
 
+@pytest.mark.slow
 def test_what_waits_too_long_is_pointed_out_for_this_tenant_alone(world: World, operator: Client) -> None:
     make_late(make_world())
     assert "longer than it should" not in words_of(operator.get(health()))
@@ -76,6 +77,7 @@ def test_what_was_given_up_leads_to_where_it_is_sent_again(world: World, operato
     assert f'<a href="{page_of(hook)}">Send again</a>' in text_of(shown)
 
 
+@pytest.mark.slow
 def test_the_page_costs_the_same_however_much_waits(world: World, operator: Client) -> None:
     operator.get(health())
     with CaptureQueriesContext(connection) as few:
@@ -102,6 +104,7 @@ def test_a_beat_that_was_never_started_is_said(operator: Client) -> None:
     assert "Learn from decisions every minute never never: no beat was started with it" in shown
 
 
+@pytest.mark.slow
 def test_a_beat_that_rings_is_shown_and_is_no_problem(operator: Client) -> None:
     set_alarms()
     assert "Learn from decisions every minute never in time: waits for its first turn" in words_of(
@@ -114,6 +117,7 @@ def test_a_beat_that_rings_is_shown_and_is_no_problem(operator: Client) -> None:
     assert "never" not in shown.partition("When the beat woke the house")[2].partition("What waits for a worker")[0]
 
 
+@pytest.mark.slow
 def test_what_the_beat_missed_is_overdue_in_words_and_above_the_rest(operator: Client) -> None:
     set_alarms()
     rung("0 seconds")

@@ -54,6 +54,7 @@ def make_stuck_turn(world: World, **differs: Any) -> Turn:
         )
 
 
+@pytest.mark.slow
 def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Client) -> None:
     # What nobody is asked for stands beside it: a turn in good health, and a colleague's claim.
     make_stuck_turn(world)

@@ -22,6 +22,7 @@ def _crawl(client: Client) -> None:
     assert "\n".join(crawl.dead) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.parametrize("who", ["operator", "admin"])
 def test_all_that_a_full_tenant_offers_opens(world: World, who: str) -> None:
@@ -29,11 +30,13 @@ def test_all_that_a_full_tenant_offers_opens(world: World, who: str) -> None:
     _crawl(signed_in(getattr(world, f"{who}_user")))
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_all_that_an_empty_tenant_offers_opens(admin: Client) -> None:
     _crawl(admin)
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_all_that_is_offered_to_somebody_whose_every_act_is_closed_opens(world: World, operator: Client) -> None:
     furnished(world)

@@ -69,6 +69,7 @@ def test_another_tenants_row_is_not_there(world: World) -> None:
     assert "Perhaps it was deleted?" in text_of(response)
 
 
+@pytest.mark.slow
 def test_home_shows_what_waits_and_that_the_stand_in_answers(world: World, operator: Client) -> None:
     furnished(world)
     draft = make_skill(world, title="Send a fresh invoice")

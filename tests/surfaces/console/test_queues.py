@@ -171,6 +171,7 @@ def test_a_row_says_what_a_yes_changes_and_what_speaks_for_it(world: World, oper
     assert f"{sentence} The next session of the agent carries it" in words_of(operator.get(page_of(proposal)))
 
 
+@pytest.mark.slow
 def test_a_hundred_rows_of_every_kind_take_few_reads(world: World, operator: Client) -> None:
     # R014
     for noun in PROPOSED.values():

@@ -213,6 +213,7 @@ def test_the_figures_count_reports_by_day_and_lead_to_them(world: World, operato
     assert f"{list_of(Report)}?tab=all&created_at__gte={today}" in text_of(page)
 
 
+@pytest.mark.slow
 def test_pages_with_reports_cost_the_same_however_many_there_are(world: World, operator: Client) -> None:
     reply = make_reply(world)
     report, thread = make_report_of(world, reply), reply.conversation

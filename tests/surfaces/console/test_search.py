@@ -149,6 +149,7 @@ def test_before_anything_is_typed_the_page_says_what_it_looks_through(operator: 
     assert "Type what to look for." not in shown
 
 
+@pytest.mark.slow
 def test_a_page_holds_fifty_and_the_rest_is_a_page_older(world: World, operator: Client) -> None:
     for number in range(51):
         make_event(world, "Where is my parcel?", conversation_key=f"t{number}")

@@ -121,6 +121,7 @@ def test_memory_and_profile_are_corrected(world: World, operator: Client) -> Non
     assert "A person wrote or approved what stands here" in text_of(operator.get(page_of(memory)))
 
 
+@pytest.mark.slow
 def test_saving_an_agents_words_unchanged_does_not_vouch_for_them_and_approving_does(
     world: World, operator: Client
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_conversation_is_resolved_by_its_thread(theirs: Door, world: World) ->
     assert (history.code, list(history.data["errors"])) == ("invalid", ["history"])
 
 
+@pytest.mark.slow
 def test_nothing_of_another_tenant_is_there(theirs: Door, world: World) -> None:
     # R006
     other = make_world()
