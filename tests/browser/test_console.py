@@ -17,7 +17,6 @@ from tests.factories import PASSWORD, World, make_skill
 from tests.surfaces.console.browsing import page_of, paths, signed_in
 from tests.wholeness import share_of
 
-__all__ = ["UNFOLD", "flaws"]
 pytestmark = pytest.mark.browser
 
 

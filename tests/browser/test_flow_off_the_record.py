@@ -10,9 +10,10 @@ from apps.learning.models import Extraction
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from tests.actions.conversing import reply, tool
+from tests.browser.accessibility import UNFOLD, flaws
 from tests.browser.conftest import SCREENSHOTS
 from tests.browser.running import Flow, awaited
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 

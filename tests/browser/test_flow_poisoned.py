@@ -11,9 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from tests.actions.conversing import reply, tool
+from tests.browser.accessibility import UNFOLD, flaws
 from tests.browser.conftest import SCREENSHOTS
 from tests.browser.running import Flow
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import sign_in
 from tests.deciding import again
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import list_of, page_of

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, Response
 from apps.console.site import PAGES, site
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
+from tests.browser.accessibility import flaws
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws
 from tests.factories import World
 from tests.surfaces.console.browsing import decision_of, list_of, page_of, paths
 from tests.surfaces.console.test_second_factor import LOGIN, places

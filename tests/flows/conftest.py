@@ -47,8 +47,8 @@ def product(
     shared_product: SharedProduct, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[RunningProduct]:
     """The product as it runs, for a story in tenants of its own."""
-    with django_db_blocker.unblock(), shared_product.lend(django_db_setup) as own_product:
-        yield own_product
+    with django_db_blocker.unblock(), shared_product.lend(django_db_setup) as product:
+        yield product
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def seeded(product: RunningProduct) -> Iterator[dict[str, Any]]:
     product.end("beat")
 
 
-def seed_demo(own_product: RunningProduct) -> dict[str, Any]:
+def seed_demo(product: RunningProduct) -> dict[str, Any]:
     """Put up the demo's tenant while processes start; what the command made."""
-    seed = own_product.run("manage.py", "seed_demo", "--json")
+    seed = product.run("manage.py", "seed_demo", "--json")
     assert seed.returncode == 0, seed.stderr
-    own_product.await_ready()
+    product.await_ready()
     made: dict[str, Any] = json.loads(seed.stdout.splitlines()[-1])
     return made

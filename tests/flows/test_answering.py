@@ -19,26 +19,26 @@ ASK = "from apps.runtime.workers import answering; print(answering())"
 UNHEARD = "?virtual_host=1"
 
 
-def asked(own_product: RunningProduct, broker: str) -> str:
+def asked(product: RunningProduct, broker: str) -> str:
     """What a process with this broker makes of it; it needs nothing else of the product."""
-    said = own_product.run("-c", ASK, REDIS_URL=broker)
+    said = product.run("-c", ASK, REDIS_URL=broker)
     assert said.returncode == 0, said.stderr
     return said.stdout.strip()
 
 
-def inspected(own_product: RunningProduct, command: str) -> tuple[str, Any]:  # Any: whatever the command answers
+def inspected(product: RunningProduct, command: str) -> tuple[str, Any]:  # Any: whatever the command answers
     """The name of the one worker, and what it answers to a command of Celery's inspection."""
-    asking = Celery("asking", broker=own_product.env["REDIS_URL"], set_as_current=False)
+    asking = Celery("asking", broker=product.env["REDIS_URL"], set_as_current=False)
     answers = asking.control.broadcast(command, reply=True, limit=1, timeout=PATIENCE_SECONDS)
     asking.close()
     [[(name, answer)]] = [each.items() for each in answers or ()]
     return name, answer
 
 
-def printed(own_product: RunningProduct, command: str) -> Any:  # Any: JSON of the command
+def printed(product: RunningProduct, command: str) -> Any:  # Any: JSON of the command
     """The same as an operator asks it, at a terminal; to wait for one worker alone ends with its answer."""
-    name, _ = inspected(own_product, "ping")
-    ran = own_product.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10", "-d", name)
+    name, _ = inspected(product, "ping")
+    ran = product.run("-m", "celery", "-A", "config", "inspect", command, "--json", "--timeout", "10", "-d", name)
     assert ran.returncode == 0, ran.stderr
     [answer] = json.loads(ran.stdout).values()
     return answer
@@ -54,14 +54,14 @@ def test_each_worker_answers_once_shows_its_turns_and_a_broker_that_is_away_is_n
     assert "nowhere.sock" in nowhere or "Error" in nowhere
 
 
-def expect_turn_in_sight(own_product: RunningProduct, world: World) -> None:
+def expect_turn_in_sight(product: RunningProduct, world: World) -> None:
     """A turn that waits for its model is counted in `stats` and listed by `turns`, with ids and no word of it."""
-    assert inspected(own_product, "turns")[1] == []
+    assert inspected(product, "turns")[1] == []
     make_persona(world)
-    slow_down(own_product.standin_url, PATIENCE_SECONDS)
+    slow_down(product.standin_url, PATIENCE_SECONDS)
     event = make_event(world, text="Where is my parcel?")
-    assert wait_until(lambda: inspected(own_product, "turns")[1] != [], PATIENCE_SECONDS)
-    [turn] = printed(own_product, "turns")
+    assert wait_until(lambda: inspected(product, "turns")[1] != [], PATIENCE_SECONDS)
+    [turn] = printed(product, "turns")
     seconds, turn_id = turn.pop("seconds"), turn.pop("turn_id")
     assert turn == {
         "tenant_id": world.tenant.pk,
@@ -69,7 +69,7 @@ def expect_turn_in_sight(own_product: RunningProduct, world: World) -> None:
         "waits_for_model": True,
     }
     assert turn_id > 0
-    seen = inspected(own_product, "stats")[1]["turns"]
+    seen = inspected(product, "stats")[1]["turns"]
     assert (seen["under_way"], seen["at_most"]) == (1, settings.TURNS_IN_FLIGHT)
     assert seen["oldest_seconds"] >= seconds > 0
-    slow_down(own_product.standin_url, 0)
+    slow_down(product.standin_url, 0)

@@ -22,9 +22,9 @@ COUNT = 40
 WAKE = "import django; django.setup(); from apps.review.waking import wake_bulk; wake_bulk({}, {})"
 
 
-def wake(own_product: RunningProduct, world: World, bulk: BulkDecision) -> None:
+def wake(product: RunningProduct, world: World, bulk: BulkDecision) -> None:
     """As the page does it, in a process of its own."""
-    woken = own_product.run("-c", WAKE.format(world.tenant.pk, bulk.pk), DJANGO_SETTINGS_MODULE="config.settings")
+    woken = product.run("-c", WAKE.format(world.tenant.pk, bulk.pk), DJANGO_SETTINGS_MODULE="config.settings")
     assert woken.returncode == 0, woken.stderr
 
 

@@ -8,14 +8,12 @@ import pytest
 
 from apps.conversations.models import Message
 from apps.governance.acting import acting
-from apps.llm.anthropic.client import AnthropicBackend
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.flows.running_product import RunningProduct
-from tests.standing_in import StandIn
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -34,15 +32,15 @@ def world() -> World:
     return world
 
 
-def said_by(own_product: RunningProduct, world: World, program: str, text: str) -> str:
+def said_by(product: RunningProduct, world: World, program: str, text: str) -> str:
     """What the program prints, or why it stopped."""
     where = {
-        "PRECEPTOR_URL": own_product.url,
+        "PRECEPTOR_URL": product.url,
         "PRECEPTOR_TOKEN": world.token,
         # Where `make examples-test` puts LangGraph; the other program needs nothing that is not here.
         "PYTHONPATH": os.environ.get("LANGGRAPH_HOME", ""),
     }
-    ended = own_product.run(f"examples/{program}", "thread-1", CUSTOMER, text, **where)
+    ended = product.run(f"examples/{program}", "thread-1", CUSTOMER, text, **where)
     return (ended.stdout or ended.stderr).strip()
 
 
@@ -56,10 +54,8 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
     product: RunningProduct, world: World, program: str
 ) -> None:
     skill = make_skill(world, "approved")
-    backend = AnthropicBackend("x", base_url=product.standin_url)
-    standin = StandIn(product.standin_url, backend)
-    standin.forget()
-    standin.play(
+    product.standin.forget()
+    product.standin.play(
         tool("get_skill", skill_id=skill.pk),
         tool("update_customer_profile", notes="Wants to be called Kim."),
         tool("track_parcel", number="77"),
@@ -68,7 +64,6 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
     )
     assert said_by(product, world, program, "Where is parcel 77? Call me Kim.") == ANSWER
     assert said_by(product, world, program, "Thank you.") == "You are welcome."
-    backend.close()
     first, second = rows(world, Turn)
     assert (first.status, second.outcome, first.session_id) == ("done", "replied", second.session_id)
     assert [call.model for call in rows(world, ModelCall, turn=first)] == [rows(world, ModelCall)[0].model] * 4
@@ -76,7 +71,7 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
     assert [message.text for message in rows(world, Message, is_reply=True)] == [ANSWER, "You are welcome."]
     [profile] = rows(world, CustomerProfile)
     assert (profile.end_user_key, profile.notes) == (CUSTOMER, "Wants to be called Kim.")
-    [*_, last] = standin.requests()
+    [*_, last] = product.standin.requests()
     assert ANSWER in str(last["messages"])
     assert "cache_control" in str(last)
     assert not any(call.has_unexpected_miss for call in rows(world, ModelCall))

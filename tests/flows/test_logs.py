@@ -20,14 +20,14 @@ REQUEST_ID = "order-77"
 FINISHED_SECONDS = 90
 
 
-def lines_of(own_product: RunningProduct, name: str) -> list[dict[str, Any]]:
+def lines_of(product: RunningProduct, name: str) -> list[dict[str, Any]]:
     """Every line of a process that is JSON; all but what the interpreter itself says."""
-    lines = (own_product.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
+    lines = (product.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def readiness(own_product: RunningProduct) -> dict[str, Any]:
-    return dict(json.loads(fetched(f"{own_product.url}/readyz")))
+def readiness(product: RunningProduct) -> dict[str, Any]:
+    return dict(json.loads(fetched(f"{product.url}/readyz")))
 
 
 def is_swept() -> bool:

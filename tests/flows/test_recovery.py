@@ -30,9 +30,9 @@ def answered(world: World, event: InboundEvent) -> Turn | None:
         return Turn.objects.filter(pk=event.turn_id or 0, status=Turn.Status.DONE).first()
 
 
-def post(own_product: RunningProduct, world: World) -> InboundEvent:
+def post(product: RunningProduct, world: World) -> InboundEvent:
     """A customer's message through the API."""
-    customer = Visitor(own_product.url, world.token)
+    customer = Visitor(product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": "Hello there."}
     taken = customer.send("POST", "/api/v1/messages/", body, Idempotency_Key="one")
     assert taken.status == 202, taken.text
@@ -40,47 +40,45 @@ def post(own_product: RunningProduct, world: World) -> InboundEvent:
         return InboundEvent.objects.get(pk=taken.json["event_id"])
 
 
-def silence(own_product: RunningProduct, seconds: int) -> None:
+def silence(product: RunningProduct, seconds: int) -> None:
     """The next call of the model waits before it is answered."""
-    fetched(
-        f"{own_product.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode()
-    )
+    fetched(f"{product.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode())
 
 
-def asked(own_product: RunningProduct) -> int:
-    return len(json.loads(fetched(f"{own_product.standin_url}/standin/requests")))
+def asked(product: RunningProduct) -> int:
+    return len(json.loads(fetched(f"{product.standin_url}/standin/requests")))
 
 
 def finished(world: World, *events: InboundEvent) -> bool:
     return wait_until(lambda: all(answered(world, event) for event in events), PATIENCE_SECONDS, 0.2)
 
 
-def called(own_product: RunningProduct, times: int) -> bool:
-    return wait_until(lambda: asked(own_product) == times, PATIENCE_SECONDS, 0.1)
+def called(product: RunningProduct, times: int) -> bool:
+    return wait_until(lambda: asked(product) == times, PATIENCE_SECONDS, 0.1)
 
 
 def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(product: RunningProduct) -> None:
     # R118, R126
-    own_product, world = product, make_answered_world()
-    silence(own_product, 30)
+    world = make_answered_world()
+    silence(product, 30)
     first = make_event(world)
-    assert called(own_product, 1), "the worker never called the model"
-    own_product.kill("worker")
-    own_product.start_worker()
-    own_product.await_ready()
+    assert called(product, 1), "the worker never called the model"
+    product.kill("worker")
+    product.start_worker()
+    product.await_ready()
     assert finished(world, first)
     with acting(world.system):
         turn = Turn.objects.get()
         assert (turn.attempts, turn.fence, turn.crashes) == (2, 2, 1)
         replies = Message.objects.filter(sender=Message.Sender.AGENT).exclude(text="")
         assert [reply.pk for reply in replies] == [turn.reply_id]
-    second = _given_back_when_told_to_stop(own_product, world)
+    second = _given_back_when_told_to_stop(product, world)
     # Nobody works, and the wake-up call is lost.
-    third = post(own_product, world)
-    assert own_product.broker.llen("celery") >= 1
-    own_product.broker.flushall()
+    third = post(product, world)
+    assert product.broker.llen("celery") >= 1
+    product.broker.flushall()
     assert answered(world, third) is None
-    own_product.start_worker()
+    product.start_worker()
     assert finished(world, second, third)
     with acting(world.system):
         turn = Turn.objects.get(pk=second.turn_id or 0)
@@ -88,12 +86,12 @@ def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_onc
         assert Turn.objects.count() == 3
 
 
-def _given_back_when_told_to_stop(own_product: RunningProduct, world: World) -> InboundEvent:
-    silence(own_product, 30)
-    calls = asked(own_product)
+def _given_back_when_told_to_stop(product: RunningProduct, world: World) -> InboundEvent:
+    silence(product, 30)
+    calls = asked(product)
     event = make_event(world, conversation_key="b")
-    assert called(own_product, calls + 1), "the worker never called the model"
-    own_product.end("worker")
+    assert called(product, calls + 1), "the worker never called the model"
+    product.end("worker")
     with acting(world.system):
         turn = Turn.objects.latest("id")
         assert (turn.status, turn.is_released, turn.lease_until <= timezone.now()) == (Turn.Status.RUNNING, True, True)

@@ -18,8 +18,8 @@ UPGRADE = (
 )
 
 
-def connect(own_product: RunningProduct) -> socket.socket:
-    place = urlsplit(own_product.url)
+def connect(product: RunningProduct) -> socket.socket:
+    place = urlsplit(product.url)
     return socket.create_connection((str(place.hostname), place.port or 80), timeout=PATIENCE_SECONDS)
 
 

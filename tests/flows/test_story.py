@@ -48,18 +48,18 @@ class Sent:
         return "\n".join(block.get("text", "") for block in content) if isinstance(content, list) else str(content)
 
 
-def play(own_product: RunningProduct, seed: dict[str, Any]) -> str:
+def play(product: RunningProduct, seed: dict[str, Any]) -> str:
     env = {"DEMO_TOKEN": seed["token"], "DEMO_OPERATOR_LOGIN": seed["operator_login"]}
     if seed["operator_password"]:
         env["DEMO_OPERATOR_PASSWORD"] = seed["operator_password"]
-    told = own_product.run("-m", "apps.demo.story", **env)
+    told = product.run("-m", "apps.demo.story", **env)
     assert told.returncode == 0, f"{told.stdout}\n{told.stderr}"
     assert told.stdout.count("✓") == STEPS
     return told.stdout
 
 
-def sent(own_product: RunningProduct) -> list[Sent]:
-    requests = json.loads(fetched(f"{own_product.standin_url}/standin/requests"))
+def sent(product: RunningProduct) -> list[Sent]:
+    requests = json.loads(fetched(f"{product.standin_url}/standin/requests"))
     return [Sent(json.loads(request["body"]), request["usage"]) for request in requests]
 
 
@@ -95,8 +95,8 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
     _tell_again(product)
 
 
-def _check_bytes(own_product: RunningProduct, skill: Skill) -> None:
-    requests = sent(own_product)
+def _check_bytes(product: RunningProduct, skill: Skill) -> None:
+    requests = sent(product)
     turns = [request for request in requests if request.body.get("tools")]
     listed = f"- {skill.name} (id: {skill.pk})"
     early = [request for request in turns if listed not in request.system]
@@ -120,20 +120,20 @@ def _check_bytes(own_product: RunningProduct, skill: Skill) -> None:
     assert extractor.system.startswith("# Skill extraction")
 
 
-def _tell_again(own_product: RunningProduct) -> None:
+def _tell_again(product: RunningProduct) -> None:
     """Until all is known, and after."""
-    again = json.loads(own_product.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
+    again = json.loads(product.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
     assert again["operator_password"] is None
-    told = play(own_product, again)
+    told = play(product, again)
     assert "by a one-time link" in told
     assert "drafted. Drafted renew-subscription" in told
     # The link shown to the person at the terminal still works: the story used somebody else's.
-    browser = Visitor(own_product.url)
+    browser = Visitor(product.url)
     page = browser.get(again["login_link_path"])
     browser.submit(page, page.forms[-1])
     assert "login" not in browser.get("/admin/").url
     _draft_what_is_left()
-    told = play(own_product, again)
+    told = play(product, again)
     assert "known. The agent has the skill change-invoice" in told
     assert "an earlier run had it approved already" in told
 

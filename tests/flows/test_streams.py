@@ -23,10 +23,8 @@ Heard = tuple[str, str, dict[str, Any]]
 
 
 @contextmanager
-def following(
-    own_product: RunningProduct, world: World, conversation_id: int, last: str = ""
-) -> Iterator[Iterator[Heard]]:
-    connection = http.client.HTTPConnection(own_product.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
+def following(product: RunningProduct, world: World, conversation_id: int, last: str = "") -> Iterator[Iterator[Heard]]:
+    connection = http.client.HTTPConnection(product.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
     headers = {"Authorization": f"Bearer {world.token}", **({"Last-Event-ID": last} if last else {})}
     connection.request("GET", f"/api/v1/conversations/{conversation_id}/stream/", headers=headers)
     answer = connection.getresponse()
@@ -57,9 +55,9 @@ def until_reply(heard: Iterator[Heard]) -> list[Heard]:
     raise AssertionError(f"no reply came: {found}")
 
 
-def post(own_product: RunningProduct, world: World, text: str) -> int:
+def post(product: RunningProduct, world: World, text: str) -> int:
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": text, "stream": True}
-    taken = Visitor(own_product.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
+    taken = Visitor(product.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
     # 200 where the worker was done before the answer left.
     assert taken.status in {200, 202}, taken.text
     return int(taken.json["conversation_id"])
@@ -101,19 +99,19 @@ def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_bro
 
 def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(product: RunningProduct) -> None:
     # R126
-    own_product, world = product, make_world()
+    world = make_world()
     make_persona(world)
-    conversation_id = post(own_product, world, "Hello")
-    with following(own_product, world, conversation_id, last="0-0-0-") as heard:
+    conversation_id = post(product, world, "Hello")
+    with following(product, world, conversation_id, last="0-0-0-") as heard:
         first = until_reply(heard)[-1]
     script = [{"fault": "stall", "seconds": FINISHED_SECONDS}, {"reply": {"text": "It left us on Monday."}}]
-    fetched(f"{own_product.standin_url}/standin/script", json.dumps(script).encode())
-    with following(own_product, world, conversation_id) as heard:
-        post(own_product, world, "Where is my parcel, which I have been waiting for since Friday?")
+    fetched(f"{product.standin_url}/standin/script", json.dumps(script).encode())
+    with following(product, world, conversation_id) as heard:
+        post(product, world, "Where is my parcel, which I have been waiting for since Friday?")
         half = next(told["text"] for _, event, told in heard if event == "text" and told["text"])
-        own_product.kill("worker")
-        own_product.start_worker()
-        own_product.await_ready()
+        product.kill("worker")
+        product.start_worker()
+        product.await_ready()
         rest = until_reply(heard)
         rest.append(next(each for each in heard if each[1] == "turn"))
     assert not "It left us on Monday.".startswith(half)
@@ -122,7 +120,7 @@ def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_repl
     assert all("It left us on Monday.".startswith(told["text"]) for _, event, told in rest if event == "text")
     assert (rest[-1][2]["status"], rest[-1][2]["outcome"]) == ("done", "replied")
     # Whoever was cut off meanwhile is told the same once, and nothing of the half.
-    with following(own_product, world, conversation_id, last=first[0]) as heard:
+    with following(product, world, conversation_id, last=first[0]) as heard:
         assert until_reply(heard)[-1][2] == rest[-2][2]
     with acting(world.system):
         turn = Turn.objects.latest("pk")
