@@ -51,6 +51,7 @@ def test_a_first_message_waits_for_the_rest_of_its_burst(world: World, standin: 
     assert not is_taken(world, event)
 
 
+@pytest.mark.slow
 def test_a_burst_is_answered_at_once_when_its_first_message_is_due(world: World, standin: StandIn) -> None:
     # R126: whoever types on for minutes is answered too.
     wait_for_bursts_of(world, SHORT)

@@ -127,6 +127,7 @@ def test_neither_agents_nor_turns_may_look_at_comments(world: World) -> None:
         add_comment(make_proposal_again(world), actor=world.bot, text="Me too.")
 
 
+@pytest.mark.slow
 def test_no_prompt_and_no_answer_of_a_tool_carries_a_comment(world: World, standin: StandIn) -> None:
     make_persona(world)
     submission = submission_of(make_skill(world, name="greet"), world)

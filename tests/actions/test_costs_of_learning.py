@@ -99,6 +99,7 @@ def budget_of_a_day(world: World, micro_usd: int | None) -> None:
     amend_settings(settings, actor=world.admin, day_budget_micro_usd=micro_usd)
 
 
+@pytest.mark.slow
 def test_every_kind_of_look_is_counted_in_the_day_beside_turns(world: World, standin: StandIn) -> None:
     paid = Paid(standin.backend)
     extract(resolved(world).pk, actor=world.system, backend=paid)

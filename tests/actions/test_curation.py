@@ -103,6 +103,7 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     assert "may be retired" not in words_of(browser.get(page_of(good)))
 
 
+@pytest.mark.slow
 def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: World, standin: StandIn) -> None:
     # R101, R107
     amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
@@ -176,6 +177,7 @@ def test_only_people_keep_and_only_what_is_approved_and_with_a_reason(world: Wor
     assert live.retained_until is None
 
 
+@pytest.mark.slow
 def test_another_tenants_skills_have_no_figures(world: World) -> None:
     skill = make_skill(world, "approved")
     busy(world)

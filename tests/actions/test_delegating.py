@@ -197,6 +197,7 @@ def test_a_person_who_takes_the_question_over_answers_in_the_agents_place(world:
     assert len(told(world, parent)) == 2, "nobody waits any more"
 
 
+@pytest.mark.slow
 def test_the_answer_of_a_colleague_to_what_the_other_agent_escalated_comes_back_too(
     world: World, standin: StandIn
 ) -> None:

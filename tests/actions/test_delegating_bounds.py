@@ -48,6 +48,7 @@ def refused(world: World, standin: StandIn, **asked: str) -> str:
     return str(made["result"])
 
 
+@pytest.mark.slow
 def test_a_question_that_cannot_be_put_is_refused_in_words(world: World, standin: StandIn) -> None:
     # R057
     assert "You may ask no agent “sales”" in refused(world, standin, agent_key="sales")
@@ -122,6 +123,7 @@ def test_agents_ask_in_no_circle_and_three_deep_at_most(world: World, standin: S
     assert told(world, child) == [("answer", "No.")]
 
 
+@pytest.mark.slow
 def test_what_an_answer_may_cost_is_set_aside_from_the_turn_that_asks(
     world: World, standin: StandIn, billing: Agent
 ) -> None:

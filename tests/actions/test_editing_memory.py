@@ -74,6 +74,7 @@ def test_the_tools_are_offered_where_the_agent_may_edit_its_memory_and_last(stan
     assert {each["name"] for each in after[len(before) :]} == TOOLS
 
 
+@pytest.mark.slow
 def test_memory_reads_as_labelled_text_with_what_nobody_passed_as_data(world: World, standin: StandIn) -> None:
     # R159, R160, Z-22
     memory = make_memory(world, "Lunch is at noon.")
@@ -120,6 +121,7 @@ def test_a_first_line_starts_the_memory(world: World, standin: StandIn) -> None:
     assert body_of(world, AgentMemory) == "Lunch is at noon."
 
 
+@pytest.mark.slow
 def test_one_change_that_does_not_fit_leaves_all_texts_as_they_were(world: World, standin: StandIn) -> None:
     # R160
     make_memory(world, "Lunch is at noon.")
@@ -243,6 +245,7 @@ def test_what_people_wrote_of_a_customer_is_not_unsaid_by_an_agent(world: World,
     assert noted(world)[1] == "Paid late twice.\nWrites at night."
 
 
+@pytest.mark.slow
 def test_where_all_memory_is_reviewed_what_is_noted_waits_too(standin: StandIn) -> None:
     # R161, Z-19
     world = editing_world(MemoryReview.ALL)
@@ -273,6 +276,7 @@ def test_nobody_who_has_not_proven_to_be_the_customer_is_told_or_noted(world: Wo
     assert "names no customer" in str(made["result"])
 
 
+@pytest.mark.slow
 def test_changes_of_another_shape_are_refused_before_anything_runs(world: World, standin: StandIn) -> None:
     for operations in ([], [{"op": "replace", "text": "x"}], [{"text": "x"}], [{"op": "add", "text": "x", "who": "y"}]):
         made = call(world, standin, "update_my_memory", operations=operations)

@@ -167,6 +167,7 @@ def test_examples_are_data_in_the_one_fence(world: World, standin: StandIn) -> N
     assert "Standing rules" not in text.replace(fenced[0], "")
 
 
+@pytest.mark.slow
 def test_the_bank_makes_up_what_a_customer_has_too_few_of(world: World, standin: StandIn) -> None:
     is_shown_examples(world)
     bank = [make_example(world, correction=f"Of the bank: {word}.") for word in ("aa", "bb", "cc", "dd")]
@@ -182,6 +183,7 @@ def test_the_bank_makes_up_what_a_customer_has_too_few_of(world: World, standin:
     assert told(world, turn) == Retrieval(None, 0, (), tuple(sorted(example.pk for example in bank[1:])))
 
 
+@pytest.mark.slow
 def test_what_is_most_like_the_message_comes_first(world: World, standin: StandIn) -> None:
     is_shown_examples(world)
     asked = ("My voucher expired, what now?", "Invoices please", "Parcel?", "Blue paint", "Green paint")

@@ -154,6 +154,7 @@ def test_a_text_that_no_prompt_carries_changes_no_byte(world: World) -> None:
         assert (reach.cost.once, reach.cost.per_thousand) == (0, 0)
 
 
+@pytest.mark.slow
 def test_sessions_customers_schedules_and_callers_are_counted(world: World, standin: StandIn) -> None:
     skill = make_skill(world, "approved")
     amend_agent(world.agent, actor=world.admin, may_edit_skills=True)

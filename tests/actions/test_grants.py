@@ -152,6 +152,7 @@ def test_an_agent_may_be_kept_from_amending_profiles(world: World) -> None:
         amend_profile(profile, actor=narrowed, values={"notes": "New."})
 
 
+@pytest.mark.slow
 def test_grants_of_one_agent_leave_its_neighbours_and_the_people_alone(world: World) -> None:
     make_grants(world, *default_grants(Role.AGENT))
     billing = make_neighbour(world)

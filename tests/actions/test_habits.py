@@ -111,6 +111,7 @@ def test_one_click_puts_the_houses_rule_before_a_reviewer_with_the_drafts_as_evi
         assert StandingRule.objects.visible_to(world.operator).get().text == cluster.rule
 
 
+@pytest.mark.slow
 def test_a_second_rule_joins_the_one_that_waits(world: World) -> None:
     first = make_habit(world)
     second = make_habit(world, sent=f"{DRAFTED} We are very sorry for this delay.")
@@ -155,6 +156,7 @@ def test_what_identifies_a_customer_is_masked_before_it_is_kept(world: World) ->
     assert "ada" not in cluster.key
 
 
+@pytest.mark.slow
 def test_a_dismissed_cluster_stays_dismissed_until_three_times_as_many_drafts_show_it(world: World) -> None:
     cluster = dismiss_cluster(make_habit(world), actor=world.operator, reason="Chance.")
     edit(world, 5)
@@ -202,6 +204,7 @@ def test_what_was_said_off_the_record_never_counts(world: World) -> None:
     assert habits_of(world) == []
 
 
+@pytest.mark.slow
 def test_another_agents_and_another_tenants_drafts_are_apart(world: World) -> None:
     other = make_world("globex")
     edit(world, 2)

@@ -79,6 +79,7 @@ def test_it_joins_the_next_version_that_waits(world: World) -> None:
     assert (proposal.pk, proposal.content) == (waiting.pk, {"title": "Refunds", "body": body})
 
 
+@pytest.mark.slow
 def test_only_one_live_skill_of_the_agent_that_all_stand_on_is_meant(world: World) -> None:
     one, two = make_skill(world, "approved"), make_skill(world, "approved")
     cluster = cluster_of(world, (one, two), (one, two), (one, two))
@@ -106,6 +107,7 @@ def test_a_person_proposes_it_and_writes_the_line_where_the_house_has_none(world
         propose_in_skill(cluster, actor=world.operator)
 
 
+@pytest.mark.slow
 def test_the_page_and_the_api_offer_it_where_it_can_be_done(world: World) -> None:
     skill, browser = make_skill(world, "approved"), signed_in(world.operator_user)
     cluster = cluster_of(world, *[(skill,)] * 3)

@@ -40,6 +40,7 @@ def told(world: World, turn: Turn) -> Retrieval:
         return retrieval_of(Turn.objects.get(pk=turn.pk))
 
 
+@pytest.mark.slow
 def test_two_corrections_end_in_the_next_conversation_and_not_in_the_one_that_runs(
     world: World, standin: StandIn
 ) -> None:
@@ -106,6 +107,7 @@ def test_what_nobody_approved_reaches_the_model_as_data_in_a_fence(world: World,
     assert "<data" in after[: after.index(SENT)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("customer", ["http:ann", "http:abc123"], ids=["a stranger", "whose words they were"])
 def test_poison_that_nobody_read_is_data_without_a_way_out(world: World, standin: StandIn, customer: str) -> None:
     # R149, R157, Z-22: a customer dictates, an operator sends it, the digest copies it, and the settings let it be read.

@@ -75,6 +75,7 @@ def missed(world: World, turn: Turn) -> tuple[dict[str, object], bool]:
     return miss, call.has_unexpected_miss
 
 
+@pytest.mark.slow
 def test_what_the_provider_forgot_is_an_unexpected_miss(world: World, standin: StandIn) -> None:
     # R185
     say(world, "Hello", standin)

@@ -46,6 +46,7 @@ def rows_read(node: dict[str, Any], table: str) -> float:
     return float(mine + sum(rows_read(each, table) for each in node.get("Plans", ())))
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgres: Postgres) -> None:
     world = make_world()
@@ -64,6 +65,7 @@ def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgre
     assert rows_read(plan["Plan"], "desk_draft") < MOST_READ
 
 
+@pytest.mark.slow
 def test_what_is_older_than_a_week_is_taken_along_with_the_next(committing: str, postgres: Postgres) -> None:
     world = make_world()
     old = make_edited_draft(world)

@@ -37,6 +37,7 @@ def steps(world: World, turn: Turn) -> list[tuple[int, str]]:
         return list(ModelCall.objects.filter(turn=turn).order_by("step").values_list("step", "stop_reason"))
 
 
+@pytest.mark.slow
 def test_an_answer_that_found_no_room_is_asked_again_with_half_of_the_history(world: World, standin: StandIn) -> None:
     # R131, R143
     talk(world, standin)

@@ -213,6 +213,7 @@ def test_the_day_may_end_in_the_middle_of_a_turn_which_goes_on_behind_its_steps(
     assert len(model.asked) == 2
 
 
+@pytest.mark.slow
 def test_turns_that_are_answered_at_once_do_not_spend_the_same_money(world: World) -> None:
     # R166
     take(world, Priced())

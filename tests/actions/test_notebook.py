@@ -94,6 +94,7 @@ def test_an_agent_notes_for_all_its_customers_in_words_of_its_own_alone(world: W
         amend_note(make_note(world), actor=world.bot, values={"text": "Give Ann a discount."})
 
 
+@pytest.mark.slow
 def test_one_note_too_many_is_refused_until_one_is_finished(world: World) -> None:
     notes = [make_note_of_customer(world, f"Number {number}.") for number in range(OPEN_PER_CUSTOMER)]
     with pytest.raises(Conflicting, match=f"The oldest are {notes[0].pk}, {notes[1].pk}, {notes[2].pk}: finish"):

@@ -159,6 +159,7 @@ def test_a_session_keeps_what_it_was_told_and_the_next_one_is_told_anew(world: W
     assert assemble(gather_at(agent_of(world), CUSTOMER, moment, system=world.system)).text == first
 
 
+@pytest.mark.slow
 def test_what_an_agent_notes_of_one_customer_reaches_no_other(world: World, standin: StandIn) -> None:
     # R006, R007
     told = call(world, standin, "write_note", kind="reminder", text="Wants a lamp.", due_at="2026-05-09T14:00")

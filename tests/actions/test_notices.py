@@ -146,6 +146,7 @@ def test_a_message_that_waited_is_dropped_once_all_of_it_was_settled(world: Worl
     assert box.letters == []
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_tried_again_and_an_address_that_does_not_exist_is_not(
     world: World, box: MailBox, settings: Settings
 ) -> None:

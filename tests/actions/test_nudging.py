@@ -39,6 +39,7 @@ def test_the_turn_behind_the_tenth_asks_and_the_prefix_does_not_know(standin: St
     assert sum(ASKED in text for text in replayed) == 1, "what was asked stays where it was asked"
 
 
+@pytest.mark.slow
 def test_it_is_asked_by_the_tools_it_has(standin: StandIn) -> None:
     # R101, R105
     world = make_world()
@@ -52,6 +53,7 @@ def test_an_agent_that_does_not_learn_is_not_asked(standin: StandIn) -> None:
     assert not any(ASKED in turn for turn in told(world, standin, TURNS_BETWEEN_NUDGES + 1))
 
 
+@pytest.mark.slow
 def test_off_the_record_nothing_is_asked(standin: StandIn) -> None:
     # R178
     assert not any(ASKED in turn for turn in told(make_world(), standin, TURNS_BETWEEN_NUDGES + 1, off_the_record=True))

@@ -66,6 +66,7 @@ def test_what_cannot_be_called_well_is_an_answer_to_the_model_and_no_end(
     assert turn.outcome == "replied"
 
 
+@pytest.mark.slow
 def test_a_tool_withdrawn_changed_or_switched_off_is_neither_offered_nor_called(
     reaching: World, standin: StandIn
 ) -> None:
@@ -96,6 +97,7 @@ def test_another_agent_and_another_tenant_are_offered_nothing(reaching: World, s
     assert offered(standin) == []
 
 
+@pytest.mark.slow
 def test_a_description_that_was_read_once_is_not_read_again(reaching: World, standin: StandIn) -> None:
     row = make_agent_tool(reaching, waits=False)
     for text in ("One", "Two", "Three"):

@@ -70,6 +70,7 @@ def test_only_an_approved_skill_of_its_own_can_be_planned(world: World, standin:
     assert schedules(world) == []
 
 
+@pytest.mark.slow
 def test_a_plan_that_cannot_be_taken_is_told_why(world: World, standin: StandIn) -> None:
     skill = make_skill(world, "approved")
     made = called(world, standin, "propose_schedule", skill=skill.name, **PLAN | {"cron": "* * * * *"})
@@ -81,6 +82,7 @@ def test_a_plan_that_cannot_be_taken_is_told_why(world: World, standin: StandIn)
     assert f"{SCHEDULES_PER_AGENT} schedules already" in str(made["result"])
 
 
+@pytest.mark.slow
 def test_it_takes_back_its_own_draft_by_its_key(world: World, standin: StandIn) -> None:
     row = make_agents_draft(world)
     made = called(world, standin, "withdraw_schedule", key=row.key, reason="Planned twice.")
@@ -98,6 +100,7 @@ def test_it_takes_back_nothing_that_people_planned(world: World, standin: StandI
     assert [each.status for each in schedules(world)] == ["draft"]
 
 
+@pytest.mark.slow
 def test_it_sees_its_own_schedules_alone_with_their_next_time(world: World, standin: StandIn) -> None:
     # R006, R123
     other = make_world()

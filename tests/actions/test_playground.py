@@ -133,6 +133,7 @@ def test_no_assistant_is_tried_and_no_agent_of_nowhere(world: World) -> None:
             )
 
 
+@pytest.mark.slow
 def test_a_proposal_is_tried_by_one_person_and_reaches_no_customer(world: World, standin: StandIn) -> None:
     proposal = proposed(world)
     trial = make_trial(world, proposal_id=proposal.pk)
@@ -161,6 +162,7 @@ def test_what_is_decided_meanwhile_is_tried_no_more(world: World, standin: Stand
         make_trial(world, proposal_id=trial.trial_proposal_id)
 
 
+@pytest.mark.slow
 def test_a_draft_and_a_revision_are_read_as_they_would_be(world: World, standin: StandIn) -> None:
     draft = make_skill(world, name="greet-in-song")
     trial = make_trial(world, proposal_id=open_ones(world).pk)

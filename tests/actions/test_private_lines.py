@@ -63,6 +63,7 @@ def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: 
         assert LINE in AgentMemory.objects.get().body, "what an agent words itself stays as it stands"
 
 
+@pytest.mark.slow
 def test_a_reviewer_is_shown_it_until_a_person_has_vouched_for_the_words(world: World) -> None:
     memory, draft = make_memory(world, LINE), make_skill(world, body=LINE)
     assert SHOWN in page(world, memory)

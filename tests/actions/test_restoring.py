@@ -70,6 +70,7 @@ def change_everything(world: World) -> None:
     amend_agent(world.agent, actor=world.admin, context_tier=1, contract="Only what stands here binds you.")
 
 
+@pytest.mark.slow
 def test_an_agent_is_brought_back_to_the_byte_and_the_restore_itself_can_be_undone(world: World) -> None:
     furnish(world)
     moment, before = timezone.now(), told_now(world)
@@ -85,6 +86,7 @@ def test_an_agent_is_brought_back_to_the_byte_and_the_restore_itself_can_be_undo
         assert Checkpoint.objects.visible_to(world.system).count() == 2
 
 
+@pytest.mark.slow
 def test_an_open_session_keeps_its_prefix_and_the_next_one_has_that_of_the_moment(
     world: World, standin: StandIn
 ) -> None:  # R031, R043, R063
@@ -140,6 +142,7 @@ def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_
     assert (checkpoint.agent_id, checkpoint.created_by) == (world.agent.pk, world.operator.label)
 
 
+@pytest.mark.slow
 def test_a_tenant_comes_back_with_settings_and_the_organisations_rules_but_profiles_only_if_asked(world: World) -> None:
     furnish(world)
     moment, before = timezone.now(), told_now(world)

@@ -27,6 +27,7 @@ def test_an_approved_skill_is_revised_to_its_old_bytes_signed_by_who_restores(wo
     assert (back.approved_by, back.name, back.taint) == (world.operator.label, "issue-a-refund", Taint.AGENT)
 
 
+@pytest.mark.slow
 def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: World) -> None:  # R092
     skill = make_skill(world, "approved", title="Issue a refund")
     moment, before = timezone.now(), told_now(world)

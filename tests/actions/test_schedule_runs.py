@@ -105,6 +105,7 @@ def test_the_agent_follows_the_skill_in_a_fresh_session_and_its_report_is_posted
     assert "Nobody wrote to you" not in str(sent["system"])
 
 
+@pytest.mark.slow
 def test_a_scheduled_turn_has_fifteen_steps(world: World, standin: StandIn) -> None:
     # R124
     amend_agent(world.agent, actor=world.admin, max_steps=2)
@@ -140,6 +141,7 @@ def test_nothing_to_report_posts_nothing_and_leaves_no_open_conversation(
         assert not Escalation.objects.visible_to(world.operator).exists()
 
 
+@pytest.mark.slow
 def test_what_came_of_runs_is_counted(world: World, standin: StandIn) -> None:
     # R121
     row = make_schedule(world, channel="slack")

@@ -114,6 +114,7 @@ def test_a_plan_without_a_zone_is_kept_in_the_tenants(world: World) -> None:
     assert make_schedule_draft(world, timezone="").timezone == "UTC"
 
 
+@pytest.mark.slow
 def test_an_agent_has_so_many_schedules_and_is_told_what_to_do_then(world: World) -> None:
     skill = make_skill(world, "approved")
     rows = [make_schedule_draft(world, skill=skill) for _ in range(SCHEDULES_PER_AGENT)]

@@ -10,6 +10,7 @@ from tests.factories import make_persona, make_world
 from tests.standing_clones import StandingClones
 
 
+@pytest.mark.slow
 def test_what_was_committed_is_gone_and_numbers_begin_again(
     standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> None:
@@ -34,6 +35,7 @@ def test_what_was_committed_is_gone_and_numbers_begin_again(
         pytest.skip("The server's upkeep took statistics of each clone, so that none was lent again.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed",
     [

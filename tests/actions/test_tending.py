@@ -122,6 +122,7 @@ def test_who_may_fetch_no_skill_views_none_that_is_approved(world: World, standi
     assert call(world, standin, "skill_view", skill_id=own.pk)["is_error"] is False
 
 
+@pytest.mark.slow
 def test_what_was_not_read_in_the_conversation_is_not_changed(world: World, standin: StandIn) -> None:
     # R101
     live, own = make_skill(world, "approved", None, **RUNBOOK), make_skill(world, name="wave")
@@ -152,6 +153,7 @@ def test_what_it_wrote_itself_it_may_change_in_the_same_turn_and_later(world: Wo
     assert "1. Nod." in drafted(world).body
 
 
+@pytest.mark.slow
 def test_of_an_approved_skill_the_next_version_and_its_end_wait_for_a_person(world: World, standin: StandIn) -> None:
     # R020, R101, Z-2, Z-3
     skill = make_skill(world, "approved", None, **RUNBOOK)
@@ -173,6 +175,7 @@ def test_of_an_approved_skill_the_next_version_and_its_end_wait_for_a_person(wor
     assert (standing.status, standing.body, standing.version) == (Skill.Status.APPROVED, RUNBOOK["body"], skill.version)
 
 
+@pytest.mark.slow
 def test_a_draft_that_a_person_or_another_wrote_is_not_its_to_see(world: World, standin: StandIn) -> None:
     # R107
     others = make_skill(world, "draft", world.operator)

@@ -100,6 +100,7 @@ def test_a_call_that_was_refused_is_not_made_and_the_agent_is_told_why(
     assert calls_of(served, "refund")[before:] == []
 
 
+@pytest.mark.slow
 def test_a_yes_counts_for_the_tool_as_it_was_allowed_and_until_it_is_taken_back(
     reaching: World, standin: StandIn
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     assert [row.status for row in waiting(reaching)] == ["consumed"]
 
 
+@pytest.mark.slow
 def test_a_call_that_only_waits_grounds_no_draft(reaching: World, asked_server: ToolServer, standin: StandIn) -> None:
     # R136
     name = str(allow(reaching, asked_server, "refund", waits=True))

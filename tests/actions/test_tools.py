@@ -123,6 +123,7 @@ def test_a_file_nobody_approved_for_this_agent_reaches_no_customer(world: World,
     assert "Pro" not in str(made["result"])
 
 
+@pytest.mark.slow
 def test_another_agents_skill_is_not_there(world: World, standin: StandIn) -> None:
     # R006, R008
     sales = create_agent("sales", "Sales", actor=world.admin)

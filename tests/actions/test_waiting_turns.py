@@ -62,6 +62,7 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     assert bool(turning.claimed.brought.earlier) is is_held
 
 
+@pytest.mark.slow
 def test_of_what_other_calls_left_cached_only_what_the_prompt_can_read_is_held(world: World, standin: StandIn) -> None:
     # R181
     for number in range(3):

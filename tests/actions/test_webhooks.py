@@ -191,6 +191,7 @@ def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world
     assert (recovered.consecutive_failures, recovered.failing_since, recovered.paused_until) == (0, None, None)
 
 
+@pytest.mark.slow
 def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(world: World) -> None:
     webhook = make_webhook(world)
     for _ in range(17):

@@ -73,6 +73,7 @@ def test_a_refused_run_and_one_whose_model_failed_are_told_too(world: World, sta
     assert [said["distillation"]["verdict"] for said in told(world)] == ["refused", "failed"]
 
 
+@pytest.mark.slow
 def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(world: World, standin: StandIn) -> None:
     make_webhook(world, **LEARNING)
     make_lesson(world, cases=2)

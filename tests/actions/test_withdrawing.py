@@ -73,6 +73,7 @@ def test_withdrawn_versions_stay_beside_the_twenty(world: World) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_retired", [False, True], ids=["active", "retired"])
 def test_a_withdrawn_version_is_read_by_no_turn_nor_comes_back_with_the_history(
     world: World, standin: StandIn, is_retired: bool
@@ -97,6 +98,7 @@ def test_a_withdrawn_version_is_read_by_no_turn_nor_comes_back_with_the_history(
     assert "Ahoy" not in str(standin.requests()[-1])
 
 
+@pytest.mark.slow
 def test_bullets_shown_as_data_first_and_as_prose_later_both_leave_the_history(world: World, standin: StandIn) -> None:
     # R146, R149: the settings let it be read, then a person took it up again.
     let_apply(world)

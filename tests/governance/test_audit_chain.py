@@ -61,6 +61,7 @@ def draft_elsewhere(world: World, title: str) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_two_transactions_of_one_tenant_do_not_wait_for_each_other_before_they_commit(committing: str) -> None:
     world = make_world()
     with ThreadPoolExecutor(1) as pool:

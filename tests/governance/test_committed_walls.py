@@ -58,6 +58,7 @@ def grant_to(role: Role, world: World, names: Iterable[str]) -> None:
         TenantGroupObjectPermission.objects.db_manager("owner").assign_perm(permission, group, tenant)
 
 
+@pytest.mark.slow
 def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str) -> None:
     # R017: the grants differ in one tenant; the other stays with the template.
     strict, usual = make_world(), make_world()

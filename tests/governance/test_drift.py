@@ -45,6 +45,7 @@ def test_the_walls_of_a_fresh_database_are_those_declared() -> None:
     assert len(standing) >= 300
 
 
+@pytest.mark.slow
 def test_a_database_set_up_by_the_commands_drifts_nowhere() -> None:
     # R015
     assert drift() == []

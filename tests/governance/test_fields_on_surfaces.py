@@ -131,6 +131,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 @pytest.mark.parametrize("act", FORMS, ids=lambda act: act.value)
 def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: Act) -> None:

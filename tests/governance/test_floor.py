@@ -1,5 +1,6 @@
 """A grant that a role could never use is found where it lies, whosever tenant's it is."""
 
+import pytest
 from django.contrib.auth.models import Group
 
 from apps.governance.actors import Role
@@ -10,6 +11,7 @@ from tests.factories import make_world
 from tests.governance.test_committed_walls import grant_to
 
 
+@pytest.mark.slow
 def test_a_tenants_grant_beyond_the_policy_is_named(committing: str) -> None:
     # R015, R016, R017
     first, second = make_world(), make_world()

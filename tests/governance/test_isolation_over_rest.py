@@ -252,6 +252,7 @@ def listed(answer: Any) -> list[int]:
     return [line["id"] for line in answer.json().get("results", [])]
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled, stranger: World) -> None:
     # R006

@@ -65,6 +65,7 @@ def readable(model: type[Model], actor: Actor) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+@pytest.mark.slow
 def test_no_noun_of_another_tenant_is_listed_or_read_by_its_id(filled: Filled, other: World) -> None:
     # R006
     for model in NOUNS:

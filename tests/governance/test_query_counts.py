@@ -128,6 +128,7 @@ def test_a_list_of_many_rows_costs_what_one_of_a_few_does(
     assert len({each for each in grown if each[0] == AGENT}) >= 3
 
 
+@pytest.mark.slow
 def test_every_address_and_page_that_lists_is_counted() -> None:
     listing = {path for method, path, operation in operations() if method == "GET" and lists(operation)}
     assert {path.removeprefix("/api/v1/").strip("/") for path in listing - {BY_WORDS} if "{" not in path} == {

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.test import RequestFactory
@@ -56,6 +57,7 @@ def test_every_row_is_shown_as_rest_framework_would_show_it(filled: Filled) -> N
     assert compared > 30
 
 
+@pytest.mark.slow
 def test_a_list_reads_no_more_columns_than_it_shows_and_none_of_them_later(filled: Filled) -> None:
     fewer = 0
     with acting(filled.world.operator):

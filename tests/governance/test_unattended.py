@@ -123,6 +123,7 @@ def left_alone(scene: Scene, perform: Callable[[], str], act: Act, role: Role) -
     return refusal
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(("act", "name"), withheld_from_tools())
 def test_a_tool_whose_grant_is_withheld_changes_nothing_and_is_in_the_books(act: Act, name: str) -> None:

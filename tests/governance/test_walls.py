@@ -68,6 +68,7 @@ def test_shared_tables_carry_no_tenant_column() -> None:
     assert named <= set(all_tables())
 
 
+@pytest.mark.slow
 def test_a_tenants_own_rows_are_seen_in_every_table_by_some_role(filled: Filled) -> None:
     # R005: the other tests would prove nothing of an empty table.
     for table in tenant_tables():
@@ -90,6 +91,7 @@ def test_the_login_role_alone_reads_no_tenants_table(filled: Filled) -> None:
         assert count_in(table, None, filled.world.tenant.pk).sqlstate == NO_RIGHT, table.name
 
 
+@pytest.mark.slow
 def test_another_tenants_rows_are_invisible_in_every_table(filled: Filled, other: World) -> None:
     # R006
     for table in tenant_tables():

@@ -90,11 +90,13 @@ def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
     assert list(RULES[rule](inline(path, text))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(RULES))
 def test_product_passes_the_one_door(rule: str) -> None:
     assert flaws(RULES[rule]) == []
 
 
+@pytest.mark.slow
 def test_no_allowed_writer_has_stopped_writing() -> None:
     for pattern, reason in WRITERS.items():
         matched = [source for source in sources("apps") if fnmatch(str(source.path), pattern)]

@@ -85,6 +85,7 @@ def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
     assert list(RULES[rule](inline(path, text))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["drawers", "relative", "hidden", "package", "function length"])
 def test_product_stands_in_its_places(rule: str) -> None:
     assert flaws(RULES[rule]) == []

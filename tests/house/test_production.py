@@ -31,11 +31,13 @@ def test_the_image_has_the_product_and_neither_demo_nor_stand_in() -> None:
     assert [file for file in files if re.match("apps/(demo|standin)/|.*__pycache__", file)] == []
 
 
+@pytest.mark.slow
 def test_an_installation_has_no_demo_unless_it_asks_for_one(image: Path) -> None:
     seen = run_in_image(image, "-c", "from config.settings import INSTALLED_APPS as apps; print('apps.demo' in apps)")
     assert (seen.returncode, seen.stdout) == (0, "False\n")
 
 
+@pytest.mark.slow
 def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> None:
     seen = run_in_image(image, "-c", "import config.settings", DEMO_APP="true")
     assert seen.returncode != 0

@@ -63,6 +63,7 @@ def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
     assert list(RULES[rule](inline(path, text))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(RULES))
 def test_product_only_calls_from_its_surfaces(rule: str) -> None:
     assert flaws(RULES[rule]) == []

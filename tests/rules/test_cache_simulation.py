@@ -67,6 +67,7 @@ def apart(month: Month) -> list[Talk]:
     return talks[:4]
 
 
+@pytest.mark.slow
 def test_stand_in_bills_what_the_simulation_bills(base_url: str) -> None:
     month = draw(Setting(days=1, tenants=1, agents_per_tenant=1, conversations_per_day=8.0))
     renderer, price = Renderer(month), price_of(MODEL)

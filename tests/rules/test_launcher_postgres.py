@@ -114,6 +114,7 @@ def test_a_second_start_attaches_and_never_stops_the_first(home: Path, postgres:
     assert postgres.is_running()
 
 
+@pytest.mark.slow
 def test_a_throwaway_cluster_is_fast_and_leaves_nothing_but_kept_data_beside_it(home: Path, postgres: Postgres) -> None:
     order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     throwaway = Postgres(home, throwaway=True)
@@ -126,6 +127,7 @@ def test_a_throwaway_cluster_is_fast_and_leaves_nothing_but_kept_data_beside_it(
     assert ask(postgres, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.slow
 def test_killing_the_starter_leaves_no_orphan_and_the_next_start_works(used_home: Path) -> None:
     home = used_home
     starter = subprocess.Popen(
@@ -191,6 +193,7 @@ def test_a_stale_process_number_that_another_program_has_is_no_obstacle(home: Pa
     assert postgres.is_running()
 
 
+@pytest.mark.slow
 def test_an_interrupted_first_start_is_no_obstacle(home: Path) -> None:
     half_made = home / "postgres" / "data.new"
     half_made.mkdir(parents=True)
@@ -210,6 +213,7 @@ def test_data_of_another_major_version_is_refused_in_words(home: Path) -> None:
         server.start()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep-" * 30, "with a space, and a comma"])
 def test_a_home_whose_path_no_socket_can_have_still_works(home: Path, name: str) -> None:
     server = Postgres(home / name, throwaway=True)
@@ -220,6 +224,7 @@ def test_a_home_whose_path_no_socket_can_have_still_works(home: Path, name: str)
         server.stop()
 
 
+@pytest.mark.slow
 def test_nobodys_directory_is_opened_wider(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root's PostgreSQL cannot pass a private folder: its data then lies outside, and a link says where."""
     monkeypatch.setattr(places, "SYSTEM_STATE", home / "state")

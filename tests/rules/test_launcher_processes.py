@@ -116,6 +116,7 @@ def test_a_child_that_ignores_the_request_is_killed() -> None:
     assert child.returncode is not None
 
 
+@pytest.mark.slow
 def test_killing_the_supervisor_leaves_no_orphan(home: Path) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, str(home / "log")], cwd=PROJECT, stdout=subprocess.PIPE, text=True

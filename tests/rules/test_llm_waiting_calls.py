@@ -85,6 +85,7 @@ def test_pool_is_as_large_as_the_caller_says_and_the_others_wait(base_url: str) 
     assert bill(base_url)["most_in_flight"] == 2
 
 
+@pytest.mark.slow
 def test_waiting_for_a_connection_counts_as_the_calls_own_time(base_url: str) -> None:
     call(base_url, "POST", "/standin/delay", {"seconds": 1})
 

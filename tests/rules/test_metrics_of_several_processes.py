@@ -43,6 +43,7 @@ def counted_by_a_process(folder: Path | None) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_counts_of_processes_that_share_a_folder_are_added_up(tmp_path: Path) -> None:
     for _ in range(2):
         counted_by_a_process(tmp_path)
@@ -52,6 +53,7 @@ def test_counts_of_processes_that_share_a_folder_are_added_up(tmp_path: Path) ->
     assert told["preceptor_turn_seconds_count"] == 3
 
 
+@pytest.mark.slow
 def test_streams_of_processes_that_have_ended_are_not_held_any_more(tmp_path: Path) -> None:
     for _ in range(2):
         counted_by_a_process(tmp_path)

@@ -132,6 +132,7 @@ def test_what_does_not_hold_is_found() -> None:
 SPOKEN = (*range(0x20000), *range(0x20000, 0x110000, 97), *range(0xE0000, 0xE0200))
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_hidden_character_of_unicode_stays() -> None:  # R072
     everything = "".join(f"a{chr(point)}" for point in whole_or(SPOKEN, whole=range(0x110000)))

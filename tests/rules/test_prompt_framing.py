@@ -40,6 +40,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 @given(JSON)
 def test_a_fence_gives_back_what_went_in(payload: Json) -> None:

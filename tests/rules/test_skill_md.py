@@ -51,6 +51,7 @@ def test_the_same_skill_is_the_same_file_and_the_file_the_same_skill() -> None:
 SKILLS = st.builds(SkillText, NAMES, SAID, SAID, WORDS.map(lambda text: text[:60]), SAID)
 
 
+@pytest.mark.slow
 @given(skill=SKILLS, theirs=st.dictionaries(KEYS_OF_THEIRS, WORDS, max_size=3), tools=st.lists(WORDS, max_size=2))
 def test_whatever_a_skill_says_comes_back_and_the_formats_own_reader_agrees(
     skill: SkillText, theirs: dict[str, str], tools: list[str]

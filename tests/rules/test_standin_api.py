@@ -221,6 +221,7 @@ def test_other_paths_are_not_found(base_url: str) -> None:
     assert call(base_url, "POST", "/v1/messages/count_tokens", {}, key="k")[0] == 400
 
 
+@pytest.mark.slow
 def test_prefixes_that_expired_are_forgotten() -> None:
     endpoint = Endpoint()
     for number in range(ENTRIES_BEFORE_SWEEP + 2):

@@ -101,6 +101,7 @@ def test_memory_of_requests_is_bounded() -> None:
     assert len(json.loads(endpoint.list_requests(arrived).chunks[0])) == REQUESTS_KEPT
 
 
+@pytest.mark.slow
 def test_hundred_waiting_calls_are_answered_together(base_url: str) -> None:
     call(base_url, "POST", "/standin/script", [{"pass": True, "seconds": 0.5}] * 100)
 

@@ -73,6 +73,7 @@ def test_words_and_failures_of_a_tool_are_answers(served: Served) -> None:
     assert call(place(served), "nothing_of_that_name").is_error
 
 
+@pytest.mark.slow
 def test_a_call_that_was_made_and_not_answered_in_time_is_lost(served: Served) -> None:
     with pytest.raises(Lost, match="in time"):
         call(place(served, timeout_seconds=1), "stall")

@@ -10,6 +10,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.api.asking import Asker, person_of
 
 
+@pytest.mark.slow
 def test_it_names_each_difference_with_its_causes(world: World, operator: Asker, standin: StandIn) -> None:
     amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
     persona = make_persona(world, style="Brief.")

@@ -47,6 +47,7 @@ def test_a_checkpoint_that_cannot_be_is_refused_by_its_field(operator: Asker, se
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
+@pytest.mark.slow
 def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, operator: Asker, bot: Asker) -> None:
     persona, other = make_persona(world), make_neighbour(world)
     persona = amend_persona(persona, actor=world.operator, values={"style": "Warm."})
@@ -73,6 +74,7 @@ def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, opera
     assert operator.post(path, yes).code in {"stale_plan", "conflict"}
 
 
+@pytest.mark.slow
 def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World, admin: Asker) -> None:
     profile = make_profile(world, notes="Old.")
     made = admin.post("checkpoints/", {"name": "Now"}).body

@@ -104,6 +104,7 @@ def test_what_stays_says_nothing(world: World, bot: Asker) -> None:
     assert told(bot.get("notes/").headers) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_the_document_calls_deprecated_what_is_declared(leaving: str) -> None:
     document: dict[str, Any] = SchemaGenerator(urlconf=leaving).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
     going = document["paths"]["/api/v1/notes/"]["get"]

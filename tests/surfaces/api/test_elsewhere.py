@@ -31,6 +31,7 @@ def report(bot: Asker, out: dict[str, Any], *messages: dict[str, Any], key: str 
     return bot.post(out["report"], body, Idempotency_Key=key)
 
 
+@pytest.mark.slow
 def test_session_is_opened_worked_in_and_reported(world: World, bot: Asker, operator: Asker) -> None:
     make_persona(world)
     skill = make_skill(world, "approved")

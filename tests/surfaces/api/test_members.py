@@ -117,6 +117,7 @@ def test_who_cannot_be_let_in_is_refused_by_the_field(admin: Asker, sent: dict[s
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
+@pytest.mark.slow
 def test_a_limit_holds_from_the_next_request_until_it_is_lifted(world: World, admin: Asker, kim: Membership) -> None:
     theirs, other = person_of(kim.user), make_neighbour(world)
     keep = f"skills/{make_skill(world, status='approved').pk}/retain/"

@@ -204,6 +204,7 @@ def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: Asker) 
     assert bot.get(f"messages/{reply['message_id']}/").body == transcript[-1]
 
 
+@pytest.mark.slow
 def test_wait_that_was_too_short_says_where_to_look(bot: Asker) -> None:
     begun = time.monotonic()
     answer = send(bot, query="?wait=1")

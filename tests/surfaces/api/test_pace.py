@@ -142,6 +142,7 @@ def test_limits_of_its_own_cost_no_statement(world: World, bot: Asker, operator:
         assert len(limited) == len(bare)
 
 
+@pytest.mark.slow
 def test_the_console_shows_them_takes_them_and_says_what_it_cannot_take(world: World, settings: Settings) -> None:
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 300, 500
     admin: Client = signed_in(world.admin_user)

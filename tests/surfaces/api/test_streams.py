@@ -86,6 +86,7 @@ def by_session(world: World) -> Coming:
     return {}, client.cookies, leave
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coming", [by_token, by_session])
 def test_who_may_hear_no_more_hears_no_more(
     committing: str,

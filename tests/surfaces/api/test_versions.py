@@ -70,6 +70,7 @@ def test_what_cannot_be_compared_is_said(world: World, operator: Asker, query: s
     assert said in answer.body["detail"]
 
 
+@pytest.mark.slow
 def test_a_long_history_comes_in_pages_that_cost_the_same(world: World, operator: Asker) -> None:
     short = styled(world, "0")
     few = queries(operator, short)

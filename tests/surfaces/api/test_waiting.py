@@ -55,6 +55,7 @@ class Worker:
             self.states_seen |= {state for (state,) in cursor.fetchall()}
 
 
+@pytest.mark.slow
 def test_reply_that_comes_while_waiting_is_the_answer_and_no_transaction_waits_for_it(committed: World) -> None:
     # R127
     worker = Worker(committed)

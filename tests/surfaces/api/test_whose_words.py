@@ -95,6 +95,7 @@ def test_a_file_in_a_customers_words_is_the_customers(
     assert taints(world) == {"skill.new": whose}
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_compared_is_a_customers_wherever_one_was_heard() -> None:
     # Z-25
     picture, long = b"\xff\xd8\xff", b"x" * (CHARACTERS_HEARD + 1)

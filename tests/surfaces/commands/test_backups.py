@@ -132,6 +132,7 @@ FORGED = (
 )
 
 
+@pytest.mark.slow
 def test_a_backup_that_is_none_or_not_whole_costs_nothing(world: World, backup: Path, tmp_path: Path) -> None:
     before = databases()
     for changes, sentence in FORGED:

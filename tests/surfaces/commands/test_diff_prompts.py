@@ -216,6 +216,7 @@ def test_the_contract_goes_on_from_the_first_row_that_says_something(world: Worl
     assert "the first such row came" in contract
 
 
+@pytest.mark.slow
 def test_two_conversations_that_differ_by_themselves_are_said_to(world: World, standin: StandIn) -> None:
     one = session(world, standin)
     aside = take(world, tell(world, "hi", thread="b", customer="http:b", off_the_record=True), standin.backend)

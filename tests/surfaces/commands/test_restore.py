@@ -44,6 +44,7 @@ def test_without_apply_the_plan_is_printed_and_nothing_is_done(world: World) -> 
     assert only(world, Persona).style == "Rhyming."
 
 
+@pytest.mark.slow
 def test_with_apply_the_plan_is_carried_out_and_leads_back_by_a_checkpoint(world: World) -> None:
     persona = make_persona(world, style="Brief.")
     made = checkpoint(world, "Before the sale", "--agent", "support", "--why", "The sale begins.")

@@ -87,6 +87,7 @@ def test_a_database_of_the_former_schema_is_refused_and_stays_as_it_is(owner_url
     assert rows == [("0001_tables",), ("0002_walls",)]
 
 
+@pytest.mark.slow
 def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
     assert "agree with the policy" in run("sync_policy", "--check").out
     with psycopg.connect(owner_url, autocommit=True) as connection:

@@ -40,6 +40,7 @@ def impatient(world: World) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_each_difference_stands_above_the_acts_that_made_it(
     impatient: World, operator: Client, standin: StandIn
 ) -> None:

@@ -33,6 +33,7 @@ def send(
     return client.post(path, typed | {"file": SimpleUploadedFile(name, content)})
 
 
+@pytest.mark.slow
 def test_a_file_is_attached_and_downloaded_on_the_skills_page(world: World, operator: Client) -> None:
     # R090, R091
     skill = make_skill(world, body="Look it up in prices.csv.")
@@ -75,6 +76,7 @@ def test_reviewers_read_the_text_of_a_file_and_nothing_of_it_runs(world: World, 
         assert "<script>alert(1)" not in shown
 
 
+@pytest.mark.slow
 def test_what_cannot_be_taken_is_said_at_the_field_and_nothing_changes(world: World, operator: Client) -> None:
     skill = make_skill(world)
     refused = send(operator, skill, "run.exe", b"MZ")
@@ -86,6 +88,7 @@ def test_what_cannot_be_taken_is_said_at_the_field_and_nothing_changes(world: Wo
     assert names(world, skill) == []
 
 
+@pytest.mark.slow
 def test_an_upload_over_a_stale_page_is_refused_and_can_be_repeated(world: World, operator: Client) -> None:
     skill = make_skill(world)
     page = operator.get(page_of(skill)).content.decode()

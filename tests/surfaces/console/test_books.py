@@ -1,6 +1,7 @@
 """The books in the console: verified by a button, taken out by an admin; and the page of who may do what."""
 
 import psycopg
+import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import Client
@@ -99,6 +100,7 @@ def test_a_refused_export_stands_in_the_books(world: World, operator: Client) ->
         assert Refusal.objects.filter(code="not_permitted").exists()
 
 
+@pytest.mark.slow
 def test_the_policy_page_says_what_the_policy_says_and_what_the_reader_may(
     world: World, operator: Client, admin: Client
 ) -> None:

@@ -64,6 +64,7 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
     assert "Most customers are in the EU." in back
 
 
+@pytest.mark.slow
 def test_what_repeats_customers_and_what_was_held_apart_or_refused_is_said(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     quarantine_skill(skill, actor=world.operator, reason="Copied from a customer.")
@@ -99,6 +100,7 @@ def test_nothing_to_tell_is_said(operator: Client) -> None:
     assert "Spend today: $0.0000 no budget, 0 model calls." in page
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured
 def test_the_range_in_the_address_says_how_far_back(committing: str, postgres: Postgres, settings: Settings) -> None:
     settings.WHITENOISE_AUTOREFRESH = True

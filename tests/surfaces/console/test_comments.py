@@ -39,6 +39,7 @@ def withdraw_path(comment: Comment) -> str:
     return reverse("admin:review_comment_decide", args=[comment.pk, "withdraw"])
 
 
+@pytest.mark.slow
 def test_a_comment_is_said_read_by_others_and_withdrawn(world: World, operator: Client) -> None:
     proposal = make_proposal(world)
     assert "Nobody has said anything yet." in words_of(operator.get(page_of(proposal)))

@@ -27,6 +27,7 @@ def test_a_list_without_contradictions_says_when_one_looks(operator: Client) -> 
     assert "looked through every night" in words_of(operator.get(list_of(Contradiction)))
 
 
+@pytest.mark.slow
 def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client) -> None:
     persona = make_persona(world, avoid="Discounts over 10 %.")
     body = "## When to Use\nA customer complains.\n\n## Procedure\n1. Offer a discount of 25 %.\n"

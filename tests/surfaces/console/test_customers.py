@@ -55,6 +55,7 @@ def test_what_is_of_others_is_not_there(world: World, operator: Client) -> None:
     assert "Somebody else's." not in page
 
 
+@pytest.mark.slow
 def test_many_of_each_cost_no_more_statements_than_one(world: World, operator: Client, standin: StandIn) -> None:
     profile = make_profile(world, CUSTOMER)
 

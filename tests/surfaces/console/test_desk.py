@@ -45,6 +45,7 @@ def test_a_draft_stands_beside_what_came_since(world: World, operator: Client) -
     assert "Never mind, it has arrived." in words_of(operator.get(page_of(draft)))
 
 
+@pytest.mark.slow
 def test_a_draft_is_sent_and_the_next_one_opens(world: World, operator: Client) -> None:
     first, second = make_waiting_draft(world), make_waiting_draft(world)
     sent = decide(operator, first, "send")
@@ -88,6 +89,7 @@ def test_what_was_typed_is_kept_when_somebody_else_was_faster(world: World, oper
     assert stored(world, question).answer == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "words"),
     [(make_waiting_draft, "It is on its way."), (make_escalation, "May a broken parcel be sent back?")],
@@ -117,6 +119,7 @@ def in_the_list(client: Client, row: Any, button: str, listing: str, /, **typed:
     return client.post(path, values | {key: str(value) for key, value in typed.items()})
 
 
+@pytest.mark.slow
 def test_drafts_are_sent_from_the_list_one_after_the_other(world: World, operator: Client) -> None:
     # R134, R136
     first, second, third = (make_waiting_draft(world, text=f"Draft {at}.") for at in ("one", "two", "three"))
@@ -139,6 +142,7 @@ def test_drafts_are_sent_from_the_list_one_after_the_other(world: World, operato
     assert "Draft one." in words_of(operator.get(f"{list_of(Draft)}?tab=all"))
 
 
+@pytest.mark.slow
 def test_what_is_refused_in_the_list_keeps_what_was_typed(world: World, operator: Client, admin: Client) -> None:
     first, second = make_waiting_draft(world, text="Draft one."), make_waiting_draft(world, text="Draft two.")
     empty = in_the_list(operator, first, "edit", list_of(Draft), sent_text="")
@@ -160,6 +164,7 @@ def test_what_is_refused_in_the_list_keeps_what_was_typed(world: World, operator
     assert operator.post(path, {"listed": "tab=open&o=99&p=x", "following": "#x"}).status_code in {302, 422}
 
 
+@pytest.mark.slow
 def test_the_last_of_a_page_leads_to_the_first_page(world: World, operator: Client) -> None:
     drafts = [make_waiting_draft(world) for _ in range(26)]
     second_page = f"{list_of(Draft)}?p=2"
@@ -167,6 +172,7 @@ def test_the_last_of_a_page_leads_to_the_first_page(world: World, operator: Clie
     assert in_the_list(operator, drafts[-1], "send", second_page)["Location"] == list_of(Draft)
 
 
+@pytest.mark.slow
 def test_questions_are_answered_in_the_list(world: World, operator: Client) -> None:
     # R135
     first, second = make_escalation(world), make_escalation(world)
@@ -189,6 +195,7 @@ def test_a_draft_is_discarded_with_a_reason(world: World, operator: Client) -> N
     assert "Wrong tone: Too cheerful." in page
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World, operator: Client) -> None:
     # R135
     first, second, third = (make_escalation(world) for _ in range(3))
@@ -209,6 +216,7 @@ def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World
     assert words_of(operator.get(list_of(Escalation) + "?tab=answered")).count("May a broken parcel") == 2
 
 
+@pytest.mark.slow
 def test_a_send_rule_is_added_changed_and_lifted(world: World, operator: Client) -> None:
     # R134
     skill = make_skill(world, "approved")
@@ -230,6 +238,7 @@ def test_a_send_rule_is_added_changed_and_lifted(world: World, operator: Client)
         assert SendRule.objects.visible_to(world.operator).count() == 1
 
 
+@pytest.mark.slow
 def test_a_person_takes_a_conversation_over_writes_and_hands_it_back(world: World, operator: Client) -> None:
     conversation = make_event(world, "Is anybody there?").conversation
     before = words_of(operator.get(page_of(conversation)))
@@ -253,6 +262,7 @@ def test_a_person_takes_a_conversation_over_writes_and_hands_it_back(world: Worl
     assert "the agent's" in words_of(operator.get(list_of(Conversation)))
 
 
+@pytest.mark.slow
 def test_a_colleague_may_take_over_what_somebody_holds(world: World, operator: Client, admin: Client) -> None:
     conversation = make_conversation(world)
     decide(operator, conversation, "take_over")

@@ -26,6 +26,7 @@ def only(world: World) -> Endpoint:
         return Endpoint.objects.visible_to(world.operator).get()
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_added_given_its_key_tried_and_chosen(
     world: World, admin: Client, standin: StandIn, settings: Settings
 ) -> None:  # R131

@@ -81,6 +81,7 @@ def test_drafts_are_counted_by_what_became_of_them(world: World, operator: Clien
     assert shown(operator, latest(found["edits"])[1])["cl"].result_count == 1
 
 
+@pytest.mark.slow
 def test_spend_is_seen_against_the_budget_and_learning_by_what_came_and_went(world: World, operator: Client) -> None:
     with acting(world.admin):
         settings = TenantSettings.objects.get(tenant=world.tenant)

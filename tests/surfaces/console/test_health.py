@@ -51,6 +51,7 @@ def make_late(world: World) -> None:
         )
 
 
+@pytest.mark.slow
 def test_without_a_broker_the_page_says_so_and_that_nothing_is_lost(operator: Client) -> None:
     shown = words_of(operator.get(health()))
     assert "Somebody should look at this." in shown
@@ -70,6 +71,7 @@ def test_what_waits_too_long_is_pointed_out_for_this_tenant_alone(world: World, 
     assert "Deliveries to webhooks 1" in shown
 
 
+@pytest.mark.slow
 def test_what_was_given_up_leads_to_where_it_is_sent_again(world: World, operator: Client) -> None:
     hook = make_dead(world)
     shown = operator.get(health())
@@ -98,6 +100,7 @@ def test_every_kind_of_work_that_wakes_a_worker_is_told(world: World) -> None:
         assert set(waiting_work(*WORK)) == set(WORK)
 
 
+@pytest.mark.slow
 def test_a_beat_that_was_never_started_is_said(operator: Client) -> None:
     shown = words_of(operator.get(health()))
     assert "The beat was never started, so nothing is swept" in shown

@@ -56,6 +56,7 @@ def test_no_link_is_shown_for_somebody_who_is_known_to_own_the_address(world: Wo
     assert "/invitation/" not in page
 
 
+@pytest.mark.slow
 def test_a_link_opens_no_account_that_opens_another_tenant(world: World, admin: Client) -> None:
     # R006: neither is the account's holder let in here without the link, nor the link's holder there.
     accept_in = make_world()
@@ -129,6 +130,7 @@ def test_operators_read_members_and_decide_nothing(world: World, operator: Clien
     assert operator.get("/api/v1/members").json()["results"]
 
 
+@pytest.mark.slow
 def test_a_confined_operator_sees_the_button_on_one_agents_skill_only(
     world: World, admin: Client, operator: Client
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_fresh_row_of_grants_changes_nothing_until_something_is_unticked(world
     assert "Nothing is withheld" in text_of(admin.get(answer["Location"]))
 
 
+@pytest.mark.slow
 def test_a_list_of_a_hundred_rows_costs_no_more_queries_than_one_of_a_few(world: World, operator: Client) -> None:
     # R015: permissions included, of a member with grants and limits of every kind.
     make_limit(world, agents=[world.agent.pk])

@@ -80,6 +80,7 @@ def test_a_list_without_lines_says_what_will_stand_there(world: World, operator:
     assert "No line yet. Whatever agents and people write" in text_of(operator.get(reverse(LIST)))
 
 
+@pytest.mark.slow
 def test_the_day_of_a_line_that_waits_is_read_corrected_and_refused_where_it_is_none(
     world: World, operator: Client
 ) -> None:
@@ -134,6 +135,7 @@ def test_the_lines_of_a_customer_are_as_many_statements_however_many_there_are(w
     assert statements() == few
 
 
+@pytest.mark.slow
 def test_a_line_of_a_customer_is_dated_on_their_page_and_the_list_finds_what_is_due(
     world: World, operator: Client
 ) -> None:

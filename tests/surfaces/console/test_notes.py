@@ -17,6 +17,7 @@ def test_a_notebook_without_notes_says_what_may_stand_there(world: World, operat
     assert "Nothing is noted here" in words_of(operator.get(list_of(Note)))
 
 
+@pytest.mark.slow
 def test_a_note_is_added_changed_and_finished(world: World, operator: Client) -> None:  # R177
     typed = {"agent": world.agent.pk, "kind": "reminder", "text": "Call back.\r\nAsk for Kim."}
     refused = operator.post(reverse("admin:notebook_note_add"), typed)

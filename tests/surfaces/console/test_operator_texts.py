@@ -1,5 +1,6 @@
 """Overlays, identity cards and rules on their pages, with the prompt they lead to."""
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
@@ -65,6 +66,7 @@ def test_rules_are_listed_in_the_order_of_the_prompt(world: World, operator: Cli
     assert "the organisation" in listed
 
 
+@pytest.mark.slow
 def test_rule_is_previewed_retired_and_restored(world: World, operator: Client) -> None:
     # R052
     rule, own = make_rule(world, "Never promise a date.", of_agent=False), make_rule(world, "Sign as Grace.")

@@ -65,6 +65,7 @@ def answered(world: World, standin: StandIn, text: str = "On its way.") -> Conve
     return trial
 
 
+@pytest.mark.slow
 def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
     operator: Client, admin: Client, world: World, proposal: Proposal, standin: StandIn
 ) -> None:

@@ -1,5 +1,6 @@
 """What a yes would reach, on the page of a proposal."""
 
+import pytest
 from django.test import Client
 
 from apps.governance.acting import acting
@@ -47,6 +48,7 @@ def test_what_no_prompt_carries_says_so(world: World, operator: Client) -> None:
     assert "Not a byte of it changes" in words_of(operator.get(page_of(only(world))))
 
 
+@pytest.mark.slow
 def test_a_model_without_a_price_and_a_bare_agent_are_told_as_such(world: World, operator: Client) -> None:
     asked_of_memory(make_block(world, is_pinned=True), world)
     amend_agent(world.agent, actor=world.admin, model="somebody-elses")

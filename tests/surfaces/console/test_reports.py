@@ -54,6 +54,7 @@ def send(client: Client, reply: Message, page: str, **typed: object) -> object:
     return client.post(path, values | {key: str(value) for key, value in typed.items()})
 
 
+@pytest.mark.slow
 def test_a_reply_is_reported_where_it_stands_in_the_transcript(world: World, operator: Client) -> None:
     first = make_reply(world)
     second = make_reply(world, "Yes, both.", first.conversation)
@@ -73,6 +74,7 @@ def test_a_reply_is_reported_where_it_stands_in_the_transcript(world: World, ope
     assert f'href="{page_of(report)}"' in text_of(after)
 
 
+@pytest.mark.slow
 def test_without_naming_one_the_form_begins_with_the_latest_reply(world: World, operator: Client) -> None:
     first = make_reply(world)
     second = make_reply(world, "Yes, both.", first.conversation)
@@ -85,6 +87,7 @@ def test_without_naming_one_the_form_begins_with_the_latest_reply(world: World, 
         )
 
 
+@pytest.mark.slow
 def test_a_refused_report_stands_under_its_reply_with_all_that_was_typed(world: World, operator: Client) -> None:
     first = make_reply(world)
     make_reply(world, "Yes, both.", first.conversation)
@@ -112,6 +115,7 @@ def form_names(client: Client, page: str) -> set[str]:
     return {name for name in ("report", "resolve") if f"/decide/{name}/" in text_of(client.get(page))}
 
 
+@pytest.mark.slow
 def test_whoever_may_not_report_is_offered_nothing(world: World, operator: Client) -> None:
     reply = make_reply(world)
     draft = make_waiting_draft(world, reply.conversation)

@@ -55,6 +55,7 @@ def shown_form(page: object) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, operator: Client) -> None:
     restyled(world)
     save(operator, reverse("admin:restore_checkpoint_add"), name="Now", reason="To be sure.", agent="")
@@ -69,6 +70,7 @@ def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, 
     assert only(world, Persona).style == "Brief."
 
 
+@pytest.mark.slow
 def test_any_moment_of_an_agent_or_the_tenant_can_be_asked_for(world: World, admin: Client) -> None:
     moment = timezone.now()
     restyled(world)
@@ -126,6 +128,7 @@ def test_what_cannot_be_asked_is_said(operator: Client, asked: dict[str, str], s
     assert said in words_of(page)
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_ticked_stay_and_every_change_says_why(world: World, operator: Client) -> None:
     persona, rule = make_persona(world, style="Brief."), make_rule(world, "Never name another shop.")
     moment = timezone.now().isoformat()
@@ -177,6 +180,7 @@ def test_what_needs_a_right_one_lacks_stays_and_the_rest_comes_back(world: World
     assert only(world, type(world.agent), pk=world.agent.pk).title == "Changed"
 
 
+@pytest.mark.slow
 def test_moments_that_people_mean_are_one_press_away(world: World, operator: Client) -> None:
     with acting(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()

@@ -59,6 +59,7 @@ def test_approval_of_what_changed_meanwhile_is_refused_and_shown_again(world: Wo
     assert status_of(world, skill) == Skill.Status.APPROVED
 
 
+@pytest.mark.slow
 def test_a_draft_asks_to_confirm_only_where_something_is_pointed_out(world: World, operator: Client) -> None:
     honest = make_skill(world)
     assert "it may stand" not in words_of(operator.get(page_of(honest)))
@@ -97,6 +98,7 @@ def test_decision_needs_the_pages_own_token(world: World) -> None:
     assert status_of(world, skill) == Skill.Status.DRAFT
 
 
+@pytest.mark.slow
 def test_rejection_needs_a_reason_and_keeps_it(world: World, operator: Client) -> None:
     skill = make_skill(world)
     refused = decide(operator, skill, "reject", reason="")
@@ -141,6 +143,7 @@ def test_unknown_decision_is_not_there(world: World, operator: Client) -> None:
     assert operator.post(decision_of(make_skill(world), "bless")).status_code == 404
 
 
+@pytest.mark.slow
 def test_patch_is_applied_section_by_section(world: World, operator: Client) -> None:
     # R030
     persona = make_persona(world)
@@ -160,6 +163,7 @@ def test_patch_is_applied_section_by_section(world: World, operator: Client) -> 
     assert world.operator_user.username in page
 
 
+@pytest.mark.slow
 def test_patch_on_a_persona_that_moved_warns_and_is_refused(world: World, operator: Client) -> None:
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say sorry first.")
@@ -248,6 +252,7 @@ def test_reviewer_ticks_the_sections_that_become_live(world: World, operator: Cl
     assert "What the reviewer made of it" not in page
 
 
+@pytest.mark.slow
 def test_sections_are_offered_where_there_is_more_than_one_to_choose_from(world: World, operator: Client) -> None:
     one = propose_sections(make_persona(world), actor=world.bot, values={"style": "Brief."})
     revision = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "One.", "title": "Two"})
@@ -259,6 +264,7 @@ def test_sections_are_offered_where_there_is_more_than_one_to_choose_from(world:
     assert "Take at least one of the sections that this proposal would change" in text_of(refused)
 
 
+@pytest.mark.slow
 def test_a_section_taken_and_undone_is_ticked_when_the_proposal_waits_again(world: World, operator: Client) -> None:
     persona = make_persona(world)
     proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
@@ -22,6 +23,7 @@ def held(world: World) -> frozenset[str]:
     return person_actor(world.operator_user.pk, world.tenant.pk, Role.OPERATOR).grants
 
 
+@pytest.mark.slow
 def test_an_admin_takes_a_grant_of_operators_and_gives_it_back(world: World, admin: Client) -> None:
     # R015, R017
     assert "No role differs" in words_of(admin.get(list_of(RoleGrants)))
@@ -83,6 +85,7 @@ def test_a_change_over_a_version_that_is_gone_is_refused_and_says_so(world: Worl
     assert held(world) == {"skill_draft"}
 
 
+@pytest.mark.slow
 def test_withdrawn_the_role_has_its_template_again_and_the_list_is_empty(world: World, admin: Client) -> None:
     row = make_role_grants(world, "skill_draft")
     refused = admin.post(decision_of(row, "withdraw"), {"read_at": row.version, "reason": ""})

@@ -57,6 +57,7 @@ def two(world: World) -> None:
     make_skill(world)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two")
 def test_a_filter_is_saved_and_its_link_gives_the_same_rows(world: World, operator: Client) -> None:
     query = "risk__exact=high&tab=waiting&o=-3&q=e&p=1"

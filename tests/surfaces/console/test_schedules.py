@@ -13,6 +13,7 @@ from tests.surfaces.console.browsing import decide, list_of, page_of, save, word
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_a_schedule_is_run_now_and_its_runs_are_told(world: World, operator: Client) -> None:
     row = make_schedule(world, channel="slack")
     assert "It has not run yet" in words_of(operator.get(page_of(row)))
@@ -25,6 +26,7 @@ def test_a_schedule_is_run_now_and_its_runs_are_told(world: World, operator: Cli
     assert decide(operator, row, "run").status_code == 409
 
 
+@pytest.mark.slow
 def test_a_time_zone_left_empty_is_the_tenants(world: World, admin: Client) -> None:
     skill = make_skill(world, "approved")
     page = reverse("admin:schedules_schedule_add")

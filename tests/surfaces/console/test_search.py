@@ -46,6 +46,7 @@ def found(client: Client, asked: str, **more: str) -> list[str]:
     return [hit.url for hit in results.hits]
 
 
+@pytest.mark.slow
 def test_every_kind_is_found_and_leads_to_its_page(world: World, operator: Client) -> None:
     # R179
     conversation = make_conversation(world)

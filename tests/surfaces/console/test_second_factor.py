@@ -143,6 +143,7 @@ def shown_secret(client: Client) -> Device:
     return Device("".join(groups.split()), [])
 
 
+@pytest.mark.slow
 def test_a_person_sets_one_up_with_password_and_code_and_keeps_ten_recovery_codes(
     world: World, operator: Client
 ) -> None:

@@ -67,6 +67,7 @@ def test_an_admin_says_what_sessions_of_an_agent_carry(world: World, admin: Clie
     assert "or when it is older than 3600 seconds" in words_of(admin.get(page_of(agent)))
 
 
+@pytest.mark.slow
 def test_a_memory_block_is_added_pinned_and_corrected(world: World, operator: Client) -> None:
     # R159, Z-1, Z-22
     add = reverse("admin:memory_memoryblock_add")
@@ -92,6 +93,7 @@ def test_a_label_that_stands_already_is_refused_in_words(world: World, operator:
     assert "This agent has a block of that label already, in some spelling; change that one." in text_of(refused)
 
 
+@pytest.mark.slow
 def test_who_may_ask_whom_is_decided_on_a_page(world: World, operator: Client) -> None:
     # R057
     billing = make_neighbour(world)

@@ -31,6 +31,7 @@ def names(client: Client) -> list[str]:
     return re.findall(r'name="end"\s+value="(\w+)"', text_of(client.get(PAGE)))
 
 
+@pytest.mark.slow
 def test_each_browser_is_shown_with_where_it_is_and_one_is_signed_out(world: World) -> None:
     desk, phone = browser(world, "Desk 1.0"), browser(world, "Phone 2.0", "198.51.100.9")
     shown = words_of(desk.get(PAGE))
@@ -43,6 +44,7 @@ def test_each_browser_is_shown_with_where_it_is_and_one_is_signed_out(world: Wor
     assert "That session was over already." in words_of(desk.post(PAGE, {"end": name}, follow=True))
 
 
+@pytest.mark.slow
 def test_all_others_are_signed_out_at_once(world: World) -> None:
     desk, *others = [browser(world, f"Browser {number}") for number in range(3)]
     assert "Signed out elsewhere: 2." in words_of(desk.post(PAGE, {"others": "1"}, follow=True))
@@ -51,6 +53,7 @@ def test_all_others_are_signed_out_at_once(world: World) -> None:
     assert "You were signed in nowhere else." in words_of(desk.post(PAGE, {"others": "1"}, follow=True))
 
 
+@pytest.mark.slow
 def test_nobody_sees_or_ends_anothers(world: World) -> None:
     mine, theirs = browser(world, "Mine"), browser(make_world(), "Theirs")
     second = browser(world, "Second")

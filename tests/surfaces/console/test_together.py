@@ -62,6 +62,7 @@ def test_open_rows_have_a_box_that_belongs_to_the_form_above_the_list(world: Wor
     assert 'id="pc-together"' not in text_of(operator.get(f"{INBOX}?tab=decided"))
 
 
+@pytest.mark.slow
 def test_what_was_confirmed_is_carried_out_by_a_worker_and_reported(world: World, operator: Client) -> None:
     drafts = make_drafts(world, 3)
     page = looked_at(operator, "approve", *drafts)
@@ -172,6 +173,7 @@ def test_a_person_whose_right_was_taken_is_shown_no_form(world: World, operator:
     assert operator.post(TOGETHER, {"verb": "approve", "row": [f"{draft.pk}-1"]}).status_code == 403
 
 
+@pytest.mark.slow
 def test_pages_of_many_rows_cost_what_those_of_few_do(world: World, operator: Client) -> None:
     # R014
     drafts = make_drafts(world, 20)

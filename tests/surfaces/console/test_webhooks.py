@@ -17,6 +17,7 @@ from tests.surfaces.console.browsing import decide, form_values, list_of, page_o
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_the_key_for_signatures_is_entered_under_settings_by_admins(
     world: World, admin: Client, operator: Client
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_skill_that_was_rewritten_since_is_told_in_the_version_that_was_read(
     assert f'href="{url}#changes"' in text_of(operator.get(why_of(explained.turn)))
 
 
+@pytest.mark.slow
 def test_a_draft_says_who_sent_it_and_what_the_agent_had_written(
     world: World, operator: Client, standin: StandIn
 ) -> None:
@@ -136,6 +137,7 @@ def test_what_was_said_earlier_counts_where_it_is_repeated(world: World, operato
     assert "Said earlier: agent" not in words
 
 
+@pytest.mark.slow
 def test_off_the_record_nothing_is_told(world: World, operator: Client, standin: StandIn) -> None:
     explained = explain(world, standin, off_the_record=True)
     assert operator.get(why_of(explained.turn)).status_code == 404
@@ -166,6 +168,7 @@ def test_words_that_were_erased_since_are_not_shown(committing: str, postgres: P
     assert "unopened" not in words
 
 
+@pytest.mark.slow
 def test_a_long_conversation_costs_no_more_statements_than_a_short_one(
     world: World, operator: Client, standin: StandIn
 ) -> None:

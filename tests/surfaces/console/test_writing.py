@@ -109,6 +109,7 @@ def test_skill_written_by_a_person_is_born_a_draft(world: World, operator: Clien
     assert (skill.status, skill.drafted_by) == (Skill.Status.DRAFT, world.operator.label)
 
 
+@pytest.mark.slow
 def test_memory_and_profile_are_corrected(world: World, operator: Client) -> None:
     # R080
     memory, profile = make_memory(world), make_profile(world)
@@ -164,6 +165,7 @@ def test_memory_changed_by_the_agent_meanwhile_is_not_overwritten(world: World, 
         assert AgentMemory.objects.get().body == "Fresh from the agent."
 
 
+@pytest.mark.slow
 def test_persona_is_archived_and_activated(world: World, operator: Client) -> None:
     # R027
     persona = make_persona(world)
@@ -201,6 +203,7 @@ def test_agent_is_added_and_amended_by_an_admin(world: World, admin: Client) -> 
     assert (agent.title, agent.max_steps, agent.has_learning) == ("Sales desk", 5, True)
 
 
+@pytest.mark.slow
 def test_token_is_shown_once_and_can_be_revoked(world: World, admin: Client) -> None:
     issued = decide(admin, world.agent, "issue", name="web shop", valid_days="30")
     secret = text_of(issued).partition('value="pcp_')[2].partition('"')[0]

@@ -42,6 +42,7 @@ async def listed(client: Client) -> ListToolsResult:
     return await client.list_tools()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
 def test_both_generations_list_read_write_and_are_refused(door: Door, world: World, mode: str) -> None:
     skill = make_skill(world, "approved")
@@ -101,6 +102,7 @@ def test_a_forged_status_makes_no_skill_live(door: Door, world: World) -> None:
         assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
 
 
+@pytest.mark.slow
 def test_a_change_of_an_approved_skill_is_pending_review(door: Door, world: World) -> None:
     # R019, Z-3
     skill = make_skill(world, "approved")
@@ -127,6 +129,7 @@ def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: 
         assert AgentMemory.objects.get(pk=memory.pk).body == "One."
 
 
+@pytest.mark.slow
 def test_arguments_are_judged_in_words(door: Door, world: World) -> None:
     skill = make_skill(world)
     unknown = door.call(world.token, "get_skill", {"id": skill.pk, "verbose": True})
@@ -155,6 +158,7 @@ def test_a_stop_holds_over_mcp(door: Door, world: World) -> None:
     assert "Do not try again" in said.text
 
 
+@pytest.mark.slow
 def test_what_an_agent_has_is_found_without_knowing_ids(door: Door, world: World) -> None:
     assert door.call(world.token, "read_persona").data == {"found": False}
     persona, memory, block = make_persona(world), make_memory(world), make_block(world)
@@ -199,6 +203,7 @@ def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.
     assert "elsewhere" not in said.text
 
 
+@pytest.mark.slow
 def test_a_call_costs_what_its_request_costs(door: Door, world: World) -> None:
     for _ in range(3):
         skill = make_skill(world, "approved")

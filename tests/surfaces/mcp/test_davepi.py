@@ -50,6 +50,7 @@ def test_names_are_told_when_asked_for_and_each_thing_once(door: Door, theirs: D
     assert "say davepi" in refusal_of(elsewhere, world.token, lambda client: client.list_tools()).message
 
 
+@pytest.mark.slow
 def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: Door, world: World) -> None:
     # R002, R091: persona, memory, the approved skills by use, the customer.
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
@@ -75,6 +76,7 @@ def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: Door, world
     assert row["preferences"] == profile.preferences
 
 
+@pytest.mark.slow
 def test_it_writes_its_memory_and_follows_a_skill_by_their_names(theirs: Door, world: World) -> None:
     # R078, R096
     made = theirs.call(world.token, "create_agentMemory", {"record": {"agentKey": world.agent.key, "body": "EU."}}).data
@@ -85,6 +87,7 @@ def test_it_writes_its_memory_and_follows_a_skill_by_their_names(theirs: Door, w
     assert (read["body"], read["name"], read["slug"], read["useCount"]) == (skill.body, skill.title, skill.name, 1)
 
 
+@pytest.mark.slow
 def test_what_is_governed_there_is_governed_here(theirs: Door, world: World) -> None:
     # R017, R018, R020
     persona = make_persona(world)

@@ -31,6 +31,7 @@ def test_approved_skills_are_resources_whose_bytes_were_approved(door: Door, wor
         assert SkillUse.objects.get(skill=skill).use_count == 1
 
 
+@pytest.mark.slow
 def test_drafts_strangers_and_nonsense_are_no_resources(door: Door, world: World) -> None:
     # R006, R093
     draft, theirs = make_skill(world), make_skill(make_world(), "approved")

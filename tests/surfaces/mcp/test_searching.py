@@ -18,6 +18,7 @@ def test_every_list_that_rest_searches_is_searched_by_its_tool() -> None:
     assert searched == {name for name, tool in paged.items() if "search" in tool.schema()["properties"]}
 
 
+@pytest.mark.slow
 def test_a_conversation_and_a_note_are_found_by_a_word(door: Door, world: World) -> None:
     conversation, _ = make_conversation(world), make_conversation(world)
     found = door.call(world.token, "list_conversations", {"search": conversation.conversation_key})
