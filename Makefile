@@ -42,7 +42,7 @@ test: $(DEV) ## set up and run the tests but the slow ones (ARGS="-k name" passe
 	$(PY) -m pytest -n auto --dist worksteal -m "$(HERE) and not slow" $(ARGS)
 
 test-fast: $(DEV) ## tests of the pure rules, in seconds: no database, no process
-	FAST_TESTS=1 $(PY) -m pytest -n 2 --dist worksteal -q -m "$(HERE) and not slow and not processes" tests/rules $(ARGS)
+	FAST_TESTS=1 $(PY) -m pytest -n 2 --dist worksteal -q -m "$(HERE) and pure and not slow and not processes" $(ARGS)
 
 test-all: $(DEV) ## all of them, as .ci/run does it: the slow ones too, counts held to their limits (COVER=1: floors of coverage too)
 	$(if $(ARGS),,HOLD_COUNTS=1) $(PY) -m pytest -n auto --dist worksteal --durations=30 --durations-min=0.5 $(if $(COVER),$(TRACED)) $(ARGS)

@@ -84,10 +84,21 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """`make test-fast` imports only files with tests that need no database."""
+    if not IS_FAST or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    return "pytest.mark.pure" not in collection_path.read_text("utf-8") or None
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Mark what starts the product's own processes as slow, and let the slow ones begin: one that began last would run alone."""
     for item in items:
+        if item.get_closest_marker("pure") and (
+            item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ())
+        ):
+            raise pytest.UsageError(f"{item.nodeid} needs a database, so it may not be marked `pure`.")
         if item.nodeid.startswith(WHOLE_PROCESSES):
             item.add_marker(pytest.mark.slow)
     result = yield

@@ -16,63 +16,7 @@ from apps.launcher.places import PROJECT
 from tests.house.coverage_floors import KERNEL as FLOORS
 
 EVERYTHING: Final = os.environ.get("TRACE_EVERYTHING") == "1"
-KERNEL: Final = (
-    "tests/rules/",
-    "tests/governance/",
-    "tests/actions/test_admission.py",
-    "tests/actions/test_assisting.py",
-    "tests/actions/test_desk.py",
-    "tests/actions/test_files_reviewed.py",
-    "tests/actions/test_grants.py",
-    "tests/actions/test_people.py",
-    "tests/actions/test_personas.py",
-    "tests/actions/test_quarantine.py",
-    "tests/actions/test_restoring_words.py",
-    "tests/actions/test_review_decisions.py",
-    "tests/actions/test_review_life.py",
-    "tests/actions/test_skills.py",
-    "tests/actions/test_switches.py",
-    "tests/actions/test_undone_too_late.py",
-    "tests/surfaces/api/test_skills.py",
-    "tests/surfaces/commands/test_audit_commands.py",
-)
-# What stands among these and reaches nothing that they do not: the floor below the kernel, and what PostgreSQL does by itself.
-BESIDE_IT: Final = (
-    *(
-        f"tests/rules/test_{name}"
-        for name in (
-            "folders",
-            "launcher_",
-            "llm_",
-            "reaching",
-            "standin_",
-            "tool_client",
-            "transcripts",
-            "turn_benchmark",
-        )
-    ),
-    *(
-        f"tests/governance/test_{name}.py"
-        for name in (
-            "agent_role",
-            "both_walls",
-            "committed_walls",
-            "holes",
-            "isolation_of_customers",
-            "isolation_of_tasks",
-            "narrow_policies",
-            "pools",
-            "records",
-            "refusals",
-            "review_walls",
-            "roles_apart",
-            "state_machines",
-            "unattended",
-            "walls",
-            "walls_under_everybody",
-        )
-    ),
-)
+
 
 
 def import_kernel() -> None:
@@ -101,10 +45,10 @@ def memoized() -> tuple[Callable[[], None], ...]:
 
 
 def is_traced(item: pytest.Item) -> bool:
-    """Whether a test's lines count. One that only walks what others reach says so by a marker."""
+    """Whether the lines that a test runs count: those of every test marked `kernel`, or of all where all is traced."""
     if item.get_closest_marker("unmeasured"):
         return False
-    return EVERYTHING or (item.nodeid.startswith(KERNEL) and not item.nodeid.startswith(BESIDE_IT))
+    return EVERYTHING or item.get_closest_marker("kernel") is not None
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from tests.actions.conversing import CUSTOMER, calls, lease_runs_out, prompt, re
 from tests.factories import World, make_event, make_invokable, make_persona, make_profile, make_world
 from tests.standing_in import StandIn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 KEY, OTHER = "a" * 40, "b" * 40
 SIGNED = signature_of(KEY, CUSTOMER)

@@ -28,7 +28,7 @@ from tests.standing_in import StandIn
 from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
 from tests.waiting import make_escalation
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from tests.factories import World, make_conversation, make_neighbour, make_skill
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 POLICY, UNSUPPORTED = Escalation.Reason.POLICY, Escalation.Reason.UNSUPPORTED
 

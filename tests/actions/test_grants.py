@@ -34,7 +34,7 @@ from tests.factories import (
     member_of,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "Say hello."}
 

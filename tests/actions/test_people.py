@@ -16,7 +16,7 @@ from apps.tenants.models import Membership, User
 from apps.tenants.people import dismiss, person_signed_in, reset
 from tests.factories import World, make_member, make_user, make_world, member_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

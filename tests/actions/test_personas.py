@@ -20,7 +20,7 @@ from tests.factories import World, make_persona, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

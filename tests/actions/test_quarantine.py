@@ -26,7 +26,7 @@ from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.standing_in import StandIn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from tests.committing import committing
 from tests.factories import World, make_block, make_memory, make_overlay, make_persona, make_world
 from tests.governance.test_history import erase
 
+pytestmark = pytest.mark.kernel
+
 __all__ = ["committing"]
 
 

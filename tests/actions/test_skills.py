@@ -24,7 +24,7 @@ from tests.governance.books import records
 from tests.reviewing import say_yes
 from tests.waiting import make_send_rule
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 RUNBOOK = {"title": "Issue a refund", "description": "How to refund.", "body": "## Procedure\n1. Ask."}
 

@@ -31,7 +31,7 @@ from tests.factories import World, make_conversation, make_memory, make_persona,
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.standing_in import StandIn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 FREEZE, SENDING, ANSWERING = KillSwitch.Kind.FREEZE_LEARNING, KillSwitch.Kind.PAUSE_SENDING, KillSwitch.Kind.PAUSE_AGENT
 

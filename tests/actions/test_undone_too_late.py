@@ -12,6 +12,8 @@ from apps.skills.proposing import propose_revision
 from tests.factories import make_skill, make_world
 from tests.reviewing import say_yes
 
+pytestmark = pytest.mark.kernel
+
 
 def test_an_approval_older_than_a_minute_is_not_undone(committing: str) -> None:
     # R092

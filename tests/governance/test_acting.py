@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.memory.models import CustomerProfile
 from tests.factories import World, make_profile, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from apps.tenants.management.commands.create_tenant import Command as CreateTena
 from apps.tenants.policy_page import page, page_drift, path
 from tests.surfaces.commands.run import run
 
+pytestmark = pytest.mark.kernel
+
 # Acts that no request names: they happen inside others, or the console's pages for them stand beside the declarations.
 INSIDE_OTHERS = {
     *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),

@@ -15,6 +15,8 @@ from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import commit_links
 
+pytestmark = pytest.mark.kernel
+
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "Say hello."}
 JOURNALS = (
     *("governance_changerecord", "governance_changetext", "governance_refusal"),

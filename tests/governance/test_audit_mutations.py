@@ -19,6 +19,8 @@ from apps.personas.actions import amend_persona
 from apps.skills.actions import approve_skill
 from tests.factories import World, make_persona, make_skill, make_world
 
+pytestmark = pytest.mark.kernel
+
 TABLES = {
     "record": "governance_changerecord",
     "words": "governance_changetext",

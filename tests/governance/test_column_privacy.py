@@ -10,7 +10,7 @@ from django.db import connections, models, transaction
 
 from apps.governance.column_privacy import TABLE, Privacy, column_privacy, parse_table, unclassified_columns
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
 
 CREDENTIAL = re.compile(r"(^|_)(password|salt|sealed|ciphertext|(?<!is_)digest|session_key)$")
 PERSON = re.compile(r"(^|_)(end_user_key|email|username|user_id|member_user_id)$")

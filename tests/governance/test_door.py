@@ -34,7 +34,7 @@ from tests.governance.books import records
 from tests.reviewing import say_yes
 from tests.scheduling import plan_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from apps.governance.subjects import columns_of, subject_of
 from apps.governance.walls import DECLARED, security_drift, standing_walls, walls_drift
 from apps.tenants.drift import drift
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
 
 
 @pytest.fixture

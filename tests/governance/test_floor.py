@@ -10,6 +10,8 @@ from apps.tenants.floor import grants_beyond_floor
 from tests.factories import make_world
 from tests.governance.test_committed_walls import grant_to
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.mark.slow
 def test_a_tenants_grant_beyond_the_policy_is_named(committing: str) -> None:

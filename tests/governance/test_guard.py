@@ -15,7 +15,7 @@ from apps.skills.models import Skill
 from apps.tenants.models import AgentToken
 from tests.factories import World, make_skill, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from apps.tenants.models import RoleTemplate
 from tests.factories import World, make_limit, make_staff, make_world
 from tests.governance.test_committed_walls import grant_to
 
+pytestmark = pytest.mark.kernel
+
 # Every permission there is, as the act and the field it is of.
 NAMES = {codename(act, field): (act, field) for act, rule in POLICY.items() for field in ("", *rule.fields)}
 DIFFERING_BY_AGENT = (Role.OPERATOR, Role.AGENT)

@@ -20,6 +20,8 @@ from apps.skills.models import Skill
 from tests.actions.test_broken_parts import break_in
 from tests.factories import World, make_persona, make_profile, make_skill, make_world
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.fixture
 def world(db: None) -> World:

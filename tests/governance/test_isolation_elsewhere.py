@@ -18,7 +18,7 @@ from tests.factories import World, make_profile, make_skill, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.governance.unlike import NOWHERE, asked_twice, prints_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ DEFINES = re.compile(
     r"^CREATE (?:OR REPLACE |CONSTRAINT |UNIQUE )?(?:(FUNCTION|INDEX) (\w+)|(TRIGGER|POLICY) (\w+)\s[^;]*?\bON\s+(\w+))",
     re.MULTILINE,
 )
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
 
 
 def migrations() -> list[Migration]:

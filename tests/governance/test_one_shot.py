@@ -9,6 +9,8 @@ from apps.governance.database import role_name
 from apps.governance.prepared import prepared
 from tests.factories import World, make_profile, make_world
 
+pytestmark = pytest.mark.kernel
+
 NAMED = "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_setting('plan_cache_mode'), %(word)s LIKE 'a%%'"
 WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
 

@@ -13,6 +13,8 @@ import apps
 from apps.governance.acting import one_shot
 from apps.governance.prepared import prepared
 
+pytestmark = pytest.mark.kernel
+
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 MODULES = [each.name for each in pkgutil.walk_packages(apps.__path__, "apps.") if ".migrations" not in each.name]
 

@@ -28,6 +28,8 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, signed_in
 from tests.wholeness import whole_or
 
+pytestmark = pytest.mark.kernel
+
 FEW, MANY = whole_or((5, 30), whole=(10, 100))
 # What was done already filled some lists with more than many rows: they grow, too.
 MORE, PAGE_SIZE = MANY // 10, 100

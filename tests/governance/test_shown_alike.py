@@ -19,6 +19,8 @@ from apps.governance.acting import acting
 from tests.factories import World
 from tests.governance.filled import Filled
 
+pytestmark = pytest.mark.kernel
+
 
 def shown_kinds() -> Iterator[tuple[type[Rows[Any]], type[Shown[Any]]]]:
     for _, view, _ in router.registry:

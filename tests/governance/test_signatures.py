@@ -7,7 +7,7 @@ from tests.governance.filled import Filled
 from tests.governance.kept_from_agents import EVENT, Case
 from tests.governance.test_agent_role import run_as
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 
 PROFILE = (

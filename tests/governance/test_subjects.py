@@ -7,7 +7,7 @@ from apps.governance.errors import NotPermitted, UngovernedWrite
 from apps.governance.policy import Act
 from tests.factories import World, make_memory, make_persona, make_skill, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from django.apps import apps
 from apps.launcher.places import PROJECT
 from tests.ready_cluster import sources, template_key
 
+pytestmark = pytest.mark.kernel
+
 KINDS = {
     "an SQL file": "apps/skills/sql/functions.sql",
     "an SQL file of a sub-package": "apps/learning/lessons/sql/triggers.sql",

@@ -17,6 +17,8 @@ from tests.committing import committing
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.test_history import erase
 
+pytestmark = pytest.mark.kernel
+
 __all__ = ["committing"]
 
 

@@ -22,6 +22,8 @@ from tests.factories import (
 from tests.governance.filled import fill
 from tests.standing_in import StandIn
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.mark.django_db
 def test_every_factory_leaves_one_record_per_act() -> None:

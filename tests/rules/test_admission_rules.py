@@ -7,6 +7,8 @@ import pytest
 from apps.conversations.rules import seconds_to_wait
 from apps.tenants.rules import key_flaw, signature_of, signs
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 KEY = "0123456789abcdef0123456789abcdef"
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

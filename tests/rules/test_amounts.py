@@ -7,6 +7,8 @@ import pytest
 from apps.texts.amounts import clash, overlap, same
 from apps.texts.measuring import amounts, value
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 INF = math.inf
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from apps.texts.anchoring import LINES_COMPARED, Patched, Unfit, patched
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 RUNBOOK = "## When to Use\nA refund.\n\n## Procedure\n1. Ask for the order.\n2. Call `issue_refund`.\n3. Tell them.\n"
 
 

@@ -23,6 +23,8 @@ from apps.skills.archives import (
 from apps.skills.incoming import SKILLS, Incoming, Limits, skills_among
 from tests.zipping import SKILL_MD, a_skill, a_zip, an_entry
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 LIMITS = Limits(file_bytes=1_000, files=3)
 
 

@@ -17,6 +17,8 @@ from apps.runtime.breaking import (
     may_call,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 

@@ -19,6 +19,8 @@ from apps.runtime.budgets import (
     steps_allowed,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("kind", "channel", "agent", "override", "steps"),

@@ -27,7 +27,7 @@ from benchmarks.prompt_cache_strategies import Planner, automatic, no_marks, one
 from tests.patience import PATIENCE_SECONDS
 
 # Tries the benchmark, whose parts of the product have tests of their own.
-pytestmark = pytest.mark.unmeasured
+pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
 SHARES = Shares(read=0.1, write_5m=1.25, write_1h=2.0)
 RATES = Rates(Decimal(1), Decimal(5), Decimal("0.1"), Decimal("1.25"), Decimal(2))

@@ -17,6 +17,8 @@ from apps.learning.lessons.cases import (
     of_rejection,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def test_an_edited_draft_keeps_both_words() -> None:
     # R163

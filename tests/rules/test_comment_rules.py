@@ -4,6 +4,8 @@ import pytest
 
 from apps.review.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, flaw, too_many
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize("text", ["x", "x" * COMMENT_CHARACTERS, "# So\n\n- this"])
 def test_a_comment_says_something_within_its_length(text: str) -> None:

@@ -1,9 +1,12 @@
 """Which pair is which, and what a look makes of what is kept."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.learning.contradictions.rules import Known, Pair, Side, settled, within
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 ONE = Side("rule", 1, "rule 1", "Refunds take 3 days")
 OTHER = Side("memory", 2, "the memory", "Refunds take 4 days")

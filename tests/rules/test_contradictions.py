@@ -16,6 +16,8 @@ from apps.texts.tool_mentions import Tools
 from tests.rules.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
 from tests.wholeness import share_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 GUIDELINES = Path(__file__).parents[3] / "shared" / "data" / "abcd_guidelines.json"
 TOOLS = Tools(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
 

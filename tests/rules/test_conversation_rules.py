@@ -6,6 +6,8 @@ import pytest
 
 from apps.conversations.rules import BETWEEN_AGENTS, CHANNEL, EVENT_CHARACTERS, NOWHERE, message_flaws
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize("text", ["Hi", "x" * EVENT_CHARACTERS, " . "])
 @pytest.mark.parametrize("end_user_key", ["", "http:abc"])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from apps.skills.curating import (
     is_worse,
     suggestions,
 )
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GOOD, BAD = Share(100, 10), Share(40, 30)

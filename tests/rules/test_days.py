@@ -7,6 +7,8 @@ import pytest
 from apps.learning.rules import Vetted, by_date
 from apps.texts.days import Dated, all_dated, dated, told_by_today
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 # A Wednesday.
 DAY = date(2026, 11, 18)
 

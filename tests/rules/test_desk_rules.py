@@ -5,6 +5,8 @@ import pytest
 from apps.desk.rules import QUESTION_CHARACTERS, Fact, Grounding, Sending, grounding_of, joined_question, mode_of
 from apps.prompt.values import SendMode
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 AUTONOMOUS, SUGGEST, OBSERVE = SendMode.AUTONOMOUS, SendMode.SUGGEST, SendMode.OBSERVE
 REFUNDS, PARCELS = 7, 8
 

@@ -13,6 +13,8 @@ from apps.learning.lessons.weakening import Held, Weakens
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.framing import canonical_json
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 GOOD = {
     "body": "- Ask for the order number.\n- Be brief.",
     "change_summary": "Asks first.",

@@ -26,6 +26,8 @@ from apps.learning.distilling import (
 from apps.prompt.framing import canonical_json
 from tests.wholeness import whole_or
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 BUDGET = 2_000
 LINES = (
     SourceLine("l1", "Ada asked for a refund of $40 for a late parcel."),

@@ -12,6 +12,8 @@ from apps.learning.lessons.edits import CLUSTERS, Change, Cluster, Edit, cluster
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 DRAFT = "Hello. Your parcel left our house. It will arrive soon. Kind regards."
 
 

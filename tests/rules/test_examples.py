@@ -8,6 +8,8 @@ from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import Template, read_template
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 GOOD = Words("Where is my parcel?", "It is on its way.", "It is on its way. Track it in your account.")
 FIREWALL = Firewall.against(Known(names=frozenset({"Mia Li"})))
 

@@ -4,6 +4,8 @@ import pytest
 
 from apps.texts.excerpts import SHOWN, Piece, excerpt_of, words_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 LONG = " ".join(f"word{number}" for number in range(200))
 
 

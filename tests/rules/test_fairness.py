@@ -10,6 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from apps.runtime.fairness import Fair
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 TENANTS = st.integers(1, 5)
 CONVERSATIONS = st.integers(1, 6)
 

@@ -2,7 +2,11 @@
 
 from datetime import date
 
+import pytest
+
 from apps.console.figures import days_until, means, percent, shares, stacks, words_changed
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 TODAY = date(2026, 5, 9)
 DAYS = days_until(TODAY, 3)

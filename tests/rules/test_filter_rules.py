@@ -4,6 +4,8 @@ import pytest
 
 from apps.review.filters.rules import FILTERS_KEPT, free_place, may_delete, name_flaw, one_line
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     "name", ["x", "High tier, older than 3 days", "x" * 60, "Señales de alarma", "👩\u200d💻 mine"]

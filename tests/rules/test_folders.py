@@ -10,6 +10,8 @@ import pytest
 from apps.launcher.places import PROJECT
 from tests.folders import HELD, YOUNG_SECONDS, own_folder, sweep_folders
 
+pytestmark = pytest.mark.pure
+
 HOLDING = "import tests.folders as f; print(f.own_folder(), flush=True); input()"
 
 

@@ -17,6 +17,8 @@ from apps.tenants.reached import Reached
 from tests.rules.looping import HELLO
 from tests.rules.standin_http import requests_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 REDIRECT = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
 

@@ -11,6 +11,8 @@ from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidel
 from apps.learning.rules import SECTIONS
 from apps.skills.rules import DESCRIPTION_CHARACTERS
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 ASK = {"type": "interaction", "button": "Look Up", "text": "Ask for the order's number.", "subtext": ["Or the e-mail."]}
 TELL = {"type": "communication", "button": "N/A", "text": "Tell   the customer.", "subtext": []}
 SUBFLOW: dict[str, Any] = {"actions": [ASK, TELL], "instructions": ["A parcel is late.", "Wish a good day."]}

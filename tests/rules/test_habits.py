@@ -13,6 +13,8 @@ from apps.learning.lessons.habits import grew_enough, habit_of, habit_of_discard
 from apps.learning.lessons.weakening import Held, weakenings
 from apps.prompt.values import Disclosure
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 DRAFT = "Hello. Your parcel left our house. It will arrive soon. Kind regards."
 MATTERS = {
     "asks_order_number": "Please tell us your order number so that we can look it up.",

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from apps.texts.introducing import introduced_in
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("text", "name"),

@@ -16,6 +16,8 @@ from apps.texts.private import Firewall
 from apps.texts.telling import DEEPEST, known_from, known_in_notes, known_of_sender
 from tests.rules.private_lines import PRIVATE
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
 KNOWN = Known(

@@ -11,7 +11,7 @@ import pytest
 from apps.launcher.children import CannotStart
 from apps.launcher.environment import Given, Parts, read_environment, run_databases, write_environment
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
 PARTS = Parts(
     database_url="postgresql://login@/preceptor", owner_url="postgresql://postgres@/preceptor", redis_url="redis://r"

@@ -18,7 +18,7 @@ from apps.launcher.children import CannotStart, is_alive, wait_until
 from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
 START_AND_SAY_READY = """
 import sys, time

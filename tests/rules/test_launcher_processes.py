@@ -20,7 +20,7 @@ from apps.launcher.places import PROJECT
 from apps.launcher.processes import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
 from tests.patience import PATIENCE_SECONDS
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
 SLEEPER = "import os, time; print(os.getpid(), 'ready to work', flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPER

@@ -14,7 +14,7 @@ from apps.launcher.children import wait_until
 from apps.launcher.places import PROJECT
 from apps.launcher.valkey import Valkey
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
 START_AND_SAY_READY = """
 import sys, time

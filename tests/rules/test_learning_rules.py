@@ -23,6 +23,8 @@ from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import read_templates
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
 WORK = Line("agent", "", (ToolCall("c", "look", {}),))
 RECALLED = Line("agent", "One moment.", (ToolCall("m", "read_my_memory", {}, result="Always send it back."),))

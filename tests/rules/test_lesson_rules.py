@@ -35,6 +35,8 @@ from apps.learning.lessons.rules import (
 from apps.learning.lessons.weakening import Held
 from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 

@@ -20,6 +20,8 @@ from tests.rules.alike_drafts import TUNED_ON
 from tests.rules.alike_drafts_held_out import HELD_OUT
 from tests.rules.drafting import Couple, written
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
 CHANGES = ("update_reservation_flights", "cancel_reservation", "book_reservation", "update_reservation_baggages")
 

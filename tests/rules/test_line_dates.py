@@ -19,6 +19,8 @@ from apps.prompt.line_dates import (
 )
 from apps.prompt.line_ledger import line_sha256
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOON = datetime(2026, 5, 9, 12, tzinfo=UTC)
 TEXT = "Sale.\n\n Parking is free. \nOpen from nine."
 

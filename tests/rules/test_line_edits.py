@@ -4,6 +4,8 @@ import pytest
 
 from apps.prompt.line_edits import Edit, Edited, Op, beyond, edited, too_long
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 TEXT = "# Hours\nOpen from nine.\n\nNo Sundays.\n"
 
 

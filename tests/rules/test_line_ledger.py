@@ -4,6 +4,8 @@ import pytest
 
 from apps.prompt.line_ledger import Moved, line_sha256, moved
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("before", "after", "told"),

@@ -31,6 +31,8 @@ from tests.patience import PATIENCE_SECONDS
 from tests.rules.looping import HELLO, ask, silent, within_loop
 from tests.rules.standin_http import call, requests_of
 
+pytestmark = pytest.mark.pure
+
 ARGUMENTS: JsonObject = {"tags": ["a", {"b": None}], "count": 1.5, "on": True, "body": "Longer than one delta."}
 
 

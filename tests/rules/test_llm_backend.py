@@ -35,6 +35,8 @@ from apps.llm.backend import (
 from apps.standin.thread_server import running_standin
 from tests.patience import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.pure
+
 GET_SKILL = Tool(
     "get_skill",
     "Read a runbook.",

@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from apps.llm.backend import JsonObject, MessageMark, Request, SystemBlock, Tool
 from apps.llm.blocks import request_blocks, with_marks
 from apps.llm.caching import Block
+
+pytestmark = pytest.mark.pure
 
 TOOL = Tool("look_up", "Look it up.", {"type": "object"})
 MESSAGES: tuple[JsonObject, ...] = (

@@ -13,6 +13,8 @@ from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import BackendError, BadRequest, MessageMark, Request, SystemBlock, Tool
 from tests.rules.looping import HELLO, ask
 
+pytestmark = pytest.mark.pure
+
 WHOLE = Request(
     "claude-opus-5-5",
     300,

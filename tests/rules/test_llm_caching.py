@@ -7,6 +7,8 @@ import pytest
 from apps.llm.backend import CacheLifetime
 from apps.llm.caching import Bill, Block, CacheRules, Entry, Prefix, Settled, prefixes, settle, settle_prefixes
 
+pytestmark = pytest.mark.pure
+
 RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=100)
 
 

@@ -3,6 +3,8 @@ import pytest
 from apps.llm.backend import Usage
 from apps.llm.prices import PRICES, Rates, cache_rules, cost_micro_usd, price_of
 
+pytestmark = pytest.mark.pure
+
 
 def test_cost_adds_the_five_rates() -> None:  # R185
     usage = Usage(

@@ -4,6 +4,8 @@ import pytest
 
 from apps.llm.anthropic.refusals import LONGEST_WAIT_SECONDS, asked_wait
 
+pytestmark = pytest.mark.pure
+
 NOW = 1_700_000_000.0
 AT_NOW = "Tue, 14 Nov 2023 22:13:20 GMT"
 IN_A_MINUTE = "Tue, 14 Nov 2023 22:14:20 GMT"

@@ -28,6 +28,8 @@ from apps.llm.backend import (
     Usage,
 )
 
+pytestmark = pytest.mark.pure
+
 HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 STARTED: JsonObject = {
     "type": "message_start",

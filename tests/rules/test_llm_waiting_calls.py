@@ -14,6 +14,8 @@ from tests.patience import PATIENCE_SECONDS
 from tests.rules.looping import HELLO, ask, silent, within_loop
 from tests.rules.standin_http import bill, call, until
 
+pytestmark = pytest.mark.pure
+
 # The stand-in repeats this, so that half of its answer holds words already.
 LAMP = replace(HELLO, messages=({"role": "user", "content": "My lamp is broken and I would like a new one, please."},))
 

@@ -6,6 +6,8 @@ import pytest
 
 from apps.memory.rules import END_USER_KEY, joined_facts, label_key
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("before", "fact", "after"),

@@ -11,6 +11,8 @@ from apps.learning.memory_tiers import BUDGET_TOKENS, PLANS, LogLine, Switches, 
 from apps.llm.tokens import estimate_tokens
 from apps.schedules.rules import next_time
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 # A Saturday.
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 BERLIN = "Europe/Berlin"

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.house.sources import ROOT
 
 # The processes are others: nothing of this one is measured.
-pytestmark = [pytest.mark.unmeasured, pytest.mark.processes]
+pytestmark = [pytest.mark.pure, pytest.mark.unmeasured, pytest.mark.processes]
 
 # Each counts two turns and holds three streams; the last one is asked.
 COUNTING = """

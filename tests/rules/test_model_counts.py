@@ -9,6 +9,8 @@ from apps.llm.backend import Overloaded
 from apps.runtime.model_counts import AskedModel
 from apps.telemetry.meters import REGISTRY
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("error", "result"),

@@ -20,6 +20,8 @@ from apps.notebook.rules import (
     too_many,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOON = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 

@@ -8,6 +8,8 @@ import pytest
 from apps.notifications.mail import mail_server
 from apps.notifications.rules import GAP, LOOK, Kind, Terms, When, is_quiet, next_look, planned, quiet_flaw
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 MADRID = ZoneInfo("Europe/Madrid")
 

@@ -4,6 +4,8 @@ import pytest
 
 from apps.prompt.overlap import NOTHING_SHARED, Cut, Overlap, Words, cut, overlap
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 REPLY = "You have 14 days to return the blue kettle.\nWe refund to your card."
 RULE = "Opened parcels: no refund.\nCustomers have 14 days to return goods; we refund to the card they paid with."
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from apps.governance.tiers import Touch
 from apps.personas.rules import LOCALE, is_one_line, touches
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize("name", ["Grace Hopper", "", "Müller & Söhne GmbH", "9 h 30", "日本語"])
 def test_names_stand_on_one_line(name: str) -> None:

@@ -5,6 +5,8 @@ import pytest
 from apps.governance.actors import PEOPLE, Actor, Role
 from apps.governance.policy import POLICY, Act, Risk, codename, codenames, default_grants, permissions
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 PERSONA_SECTIONS = {"identity", "style", "avoid", "defaults", "goals"}
 
 

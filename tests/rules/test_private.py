@@ -17,6 +17,8 @@ from apps.texts.templates import Template, read_template
 from tests.rules.private_lines import PRIVATE, PUBLIC
 from tests.wholeness import share_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 FIREWALL = Firewall.against(Known())
 MARKED = re.compile(r"\{([a-z-]+)\|([^}]*)\}")
 

@@ -32,6 +32,8 @@ from apps.prompt.wording import (
 from tests.rules.prompt_values import BARE, own, passage, skill
 from tests.rules.prompt_values import FULL as EVERYTHING
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 ADA = Persona(
     identity=passage("You are Ada, the support agent for Acme."),
     style=passage("Short and warm."),

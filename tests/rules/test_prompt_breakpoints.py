@@ -24,6 +24,8 @@ from apps.prompt.breakpoints import (
     reuse_at,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=512)
 RATES = Rates(Decimal(5), Decimal(25), Decimal("0.5"), Decimal("6.25"), Decimal(10))
 TALKING = Reuse(soon=0.8, later=0.1)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from apps.prompt.assembly import assemble
 from apps.prompt.comparing import difference, joined
 from apps.prompt.values import Memory, Passage, PromptInput, Slot, Source
 from tests.rules.prompt_values import FULL
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 BASE = assemble(FULL)
 

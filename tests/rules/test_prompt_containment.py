@@ -24,7 +24,7 @@ from tests.rules.proving import violations
 from tests.wholeness import whole_or
 
 # Many thousands of prompts through code that other tests reach already: not measured.
-pytestmark = pytest.mark.unmeasured
+pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
 # What a forger would write, to be put together in any order.
 PIECES = st.sampled_from(

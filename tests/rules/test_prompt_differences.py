@@ -1,8 +1,12 @@
 """Two prompts side by side: what came, what went, and whose words they are."""
 
+import pytest
+
 from apps.prompt.differences import Handover, Hunk, Line, Piece, differences, handovers, is_reordered, lines
 from apps.prompt.segments import Assembled, Part, Segment
 from apps.prompt.values import Slot, Source
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 ANN = Source("personas.persona", 1, 2, "style", "operator:1", "operator:1", "operator")
 BOB = Source("personas.persona", 1, 3, "style", "operator:2", "operator:2", "operator")

@@ -18,6 +18,8 @@ from apps.prompt.extraction import (
 from apps.prompt.framing import unfence_lines
 from apps.prompt.wording import EXTRACT_SKILL
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 SKILL = {
     "name": "exchange-item",
     "title": "Exchange",

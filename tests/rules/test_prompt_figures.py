@@ -7,6 +7,8 @@ import pytest
 from apps.prompt.figures import CELL_CHARACTERS, COLUMNS, POINTS, ROWS, SERIES, NoFigure, figure_of
 from apps.prompt.tool_names import RENDER_CHART, RENDER_TABLE
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def chart(**values: Any) -> dict[str, Any]:
     one = {"name": "Orders", "values": [1, 2.5]}

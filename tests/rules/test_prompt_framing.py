@@ -30,6 +30,8 @@ from apps.prompt.values import EventKind
 from apps.runtime.steps import canonical_object
 from tests.rules.prompt_values import NOON, event, source
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 JSON = st.recursive(
     st.none()
     | st.booleans()

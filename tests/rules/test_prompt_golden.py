@@ -31,6 +31,8 @@ from apps.prompt.values import (
 from apps.prompt.wording import DEFAULT_PROMPT, DIGEST_LESSONS, DISTILLS, EXTRACT_SKILL, REFLECT_ON_DAY
 from tests.rules.prompt_values import BARE, FULL, TURN
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompt"
 PACKAGE = Path(__file__).parents[2] / "apps" / "prompt" / "instructions"
 

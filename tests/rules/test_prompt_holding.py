@@ -8,6 +8,8 @@ from apps.prompt.derived import NOTHING_HEARD, Heard, Whose
 from apps.prompt.holding import HeldLine, MemoryReview, answer, joined_lines, parted, repeated
 from apps.prompt.lines import known, lines_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 SAID = Heard(("Every order over fifty euros ships free.",))
 LINE = "Orders over fifty euros ship free."
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " a ", LINE]), max_size=8).map("\n".join)

@@ -1,8 +1,12 @@
 """The books of the prompt cache: bills divided among the slots, and the byte where two requests part."""
 
+import pytest
+
 from apps.prompt.ledger import Charged, Mark, Parting, Sent, SlotCharge, by_slot, charges_of, marks_of, parting
 from apps.prompt.segments import Part, Segment
 from apps.prompt.values import Slot, Source
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 ANN = Source("personas.persona", 1, 2, "style", "operator:1", "operator:1", "operator")
 

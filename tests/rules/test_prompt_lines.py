@@ -1,6 +1,10 @@
 """What a line is."""
 
+import pytest
+
 from apps.prompt.lines import known, lines_of
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 def test_lines_end_where_people_see_them_end() -> None:

@@ -11,6 +11,8 @@ from apps.prompt.segments import Note
 from apps.prompt.values import Block, Memory, Rule, Slot
 from tests.rules.prompt_values import BARE, FULL, own, passage
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 TITLES = {
     1: [],
     2: ["Pinned: Beliefs", "Pinned: BusinessFacts", "Short-term memory", "Mid-term memory", "Reminders"],

@@ -27,6 +27,8 @@ from apps.prompt.wording import (
 )
 from tests.rules.prompt_values import FULL, own, skill
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 EVERYTHING = replace(FULL, tier=4)
 WHOLE = replace(EVERYTHING, skill_index=SkillIndex.FULL)
 CORE = (Section("core", "domain"), Section("disclosure", "on_request"))

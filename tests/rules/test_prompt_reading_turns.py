@@ -12,6 +12,8 @@ from apps.prompt.values import Event, EventKind, SendMode, TurnInput
 from apps.prompt.wording import UNAPPROVED_LEARNING_LEAD
 from tests.rules.prompt_values import NOON, TURN, event
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def test_a_turn_is_read_part_by_part() -> None:  # R139, R140
     assert read_turn(user_turn(TURN).text) == ReadTurn(

@@ -12,6 +12,8 @@ from apps.prompt.sanitizer import REDACTED, sanitize
 from apps.prompt.values import EventKind, Rule
 from apps.prompt.wording import SECTION_TITLES, TITLE_PREFIXES
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 TRIGGERS = st.sampled_from(
     [
         "ignore ",

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from apps.prompt.scanner import scan
 from apps.prompt.suspicions import Suspicion
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 DATA = Path(__file__).parents[3] / "shared" / "data" / "injection"
 
 ATTACKS = [

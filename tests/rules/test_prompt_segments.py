@@ -21,6 +21,8 @@ from apps.prompt.values import SEPARATOR, Memory, PromptInput, Slot, TurnInput
 from apps.prompt.wording import SLOT_TITLES
 from tests.rules.prompt_values import BARE, FULL, PROMPTS, SOURCES, TURN, TURNS, own, passage, shuffled, source
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 ROOT = Path(__file__).parents[2]
 
 PARTS = st.builds(

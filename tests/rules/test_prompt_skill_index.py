@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from apps.llm.tokens import estimate_tokens
 from apps.prompt.assembly import assemble
 from apps.prompt.budgets import SKILL_BODY_CHARACTERS
@@ -11,6 +13,8 @@ from apps.prompt.wording import INVOKABLE_LEAD
 from apps.skills.rules import slug
 from tests.rules.alike_drafts import TUNED_ON
 from tests.rules.prompt_values import BARE, FULL, invokable, skill
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 SKILLS = (skill(12, "exchange-item", "Exchange a delivered item.", 3), skill(7, "cancel-order", "Cancel it.", 9))
 SHOWN = replace(BARE, skills=SKILLS)

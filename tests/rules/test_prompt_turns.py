@@ -19,6 +19,8 @@ from apps.prompt.values import Event, EventKind, Example, LineCard, Passage, Rul
 from apps.prompt.wording import DELIVERIES
 from tests.rules.prompt_values import FULL, NOON, TURN, TURNS, event, own, passage, source
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 OWNERS = (EventKind.OPERATOR, EventKind.SCHEDULE)
 CONTACTS = (EventKind.MESSAGE, EventKind.SMS, EventKind.CALL)
 NOTHING = TurnInput(events=(), now_line=None)

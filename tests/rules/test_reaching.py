@@ -4,6 +4,8 @@ import pytest
 
 from apps.outbound.ssrf import INSIDE, flaw_of, is_reachable, networks
 
+pytestmark = pytest.mark.pure
+
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 OFFICE = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
 

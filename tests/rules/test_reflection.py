@@ -24,6 +24,8 @@ from apps.standin.learning_agents.reflector import reflect
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 BERLIN = ZoneInfo("Europe/Berlin")
 SKILL = {"name": "greet", "title": "Greet", "description": "How to greet.", "body": "## When to Use"}
 

@@ -5,6 +5,8 @@ import pytest
 from apps.desk.reports.rules import OTHER, Reply, unexplained, unreportable
 from apps.learning.lessons.cases import Told, Untaught, of_reported_reply
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def test_what_an_agent_said_to_its_customer_may_be_reported() -> None:
     assert unreportable(Reply(is_agents=True, is_off_the_record=False, is_talk=False)) == ""

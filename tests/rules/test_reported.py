@@ -9,6 +9,8 @@ from apps.llm.backend import StopReason, Usage
 from apps.runtime.reported import MOST_TOKENS, RESULT_CHARACTERS, Misreported, answers_of
 from apps.tenants.rules import MOST_STEPS
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 HANDED_OUT: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "Where is my parcel?"}]}
 LAST: dict[str, Any] = {
     "role": "assistant",

@@ -1,6 +1,10 @@
 """What a restored skill is called."""
 
+import pytest
+
 from apps.restore.rules import fresh_name
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 def test_a_free_name_is_taken_as_it_is() -> None:

@@ -1,9 +1,13 @@
 """Where a turn goes on after a crash, from what the journal has of it."""
 
+import pytest
+
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import JsonObject, ToolUse
 from apps.runtime.resuming import KeptCall, KeptStep, Resumed, resumed
 from apps.runtime.steps import Said, Step, results_of
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 CALLED: JsonObject = {
     "role": "assistant",

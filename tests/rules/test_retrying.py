@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from apps.llm.backend import BackendError
 from apps.runtime.retrying import LONGEST_ASKED_SECONDS, LONGEST_SECONDS, counts_against_endpoint, retry_delay
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 JITTER = st.floats(0, 1, exclude_max=True)
 
 

@@ -15,6 +15,8 @@ from apps.runtime.rules import (
     shortened_start,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 

@@ -9,6 +9,8 @@ import pytest
 from apps.prompt.scheduled import NOTHING_TO_REPORT, Task, reports_nothing, scheduled_task
 from apps.schedules.rules import COUNTED_AT_MOST, ONCE, SKIP, due_of, flaw_of, next_time, times_after
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "scheduled.txt"
 
 

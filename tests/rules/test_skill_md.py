@@ -16,6 +16,8 @@ from apps.skills.rules import DESCRIPTION_CHARACTERS
 from apps.skills.skill_md import FILE_BYTES, Provenance, SkillText, read_skill, write_skill
 from tests.zipping import SKILL_MD, a_skill
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 STOOD = Provenance(3, "ab" * 32)
 # What a row of a skill may hold: no NUL and no half of a pair.
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=120)

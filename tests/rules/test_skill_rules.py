@@ -21,6 +21,8 @@ from apps.skills.rules import (
     vet_file,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     ("title", "name"),

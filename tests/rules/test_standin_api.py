@@ -14,6 +14,8 @@ from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
+pytestmark = pytest.mark.pure
+
 
 @pytest.fixture
 def client(base_url: str) -> Iterator[anthropic.Anthropic]:

@@ -15,6 +15,8 @@ from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, bill, call, until, usage_of
 
+pytestmark = pytest.mark.pure
+
 ARRIVED = Arrived("/standin/bill", {}, b"")
 SYSTEM: JsonObject = {"type": "text", "text": "s" * 8000, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
 NOTHING = {

@@ -2,9 +2,13 @@
 
 import json
 
+import pytest
+
 from apps.learning.lessons.digesting import Digest, parse_digest
 from apps.prompt.digesting import LessonLine, digest_message
 from apps.standin.learning_agents.digester import BULLETS, digest
+
+pytestmark = pytest.mark.pure
 
 
 def lesson(number: int, instead: str = "") -> LessonLine:

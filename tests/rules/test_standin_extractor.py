@@ -7,6 +7,8 @@ from apps.prompt.extraction import ExtractedSkill, TranscriptLine, parse_extract
 from apps.standin.learning_agents.extractor import extract
 from apps.standin.learning_agents.transcripts import read_transcript
 
+pytestmark = pytest.mark.pure
+
 CUSTOMER_WISH = "Hello, I need to change the delivery address of order A4417. I'm Kim Weber, kim@example.org."
 
 

@@ -15,6 +15,8 @@ from apps.standin.http_api.script import Fault
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, call, requests_of, until
 
+pytestmark = pytest.mark.pure
+
 STREAMED = HELLO | {"stream": True}
 
 

@@ -8,6 +8,8 @@ from apps.llm.backend import JsonObject
 from apps.standin.decisions import Call, Say
 from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, tool, words
 
+pytestmark = pytest.mark.pure
+
 RUNBOOK = (
     "## When to Use\nUse `get_skill` first.\n\n## Procedure\n1. Look it up with `get_order`.\n"
     "2. Record it with `update_customer_profile`.\n3. Call `fly_to_the_moon`.\n\n"

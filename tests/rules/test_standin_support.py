@@ -16,6 +16,8 @@ from apps.standin.requests import InvalidRequest
 from tests.rules.prompt_values import own, passage, skill
 from tests.rules.standin_talk import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
 
+pytestmark = pytest.mark.pure
+
 
 def test_first_reply_introduces_the_persona_and_later_ones_do_not() -> None:  # R032
     talk = Talk(ADA)

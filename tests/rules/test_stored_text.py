@@ -5,6 +5,8 @@ from django.core.exceptions import ValidationError
 
 from apps.governance.text import content_sha256, plain_text
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize("text", ["", "Hello", "日本語 🎉", "a\tb\nc\x7f"])
 def test_text_is_stored_as_it_came(text: str) -> None:

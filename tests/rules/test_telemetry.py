@@ -13,6 +13,8 @@ from apps.telemetry.meters import labelled_counter
 from apps.telemetry.requests import ROUTE, Watched
 from apps.telemetry.scene import Fact, facts_now, note, scene, set_scene
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 SECRET = "my card is 4711"
 
 

@@ -12,6 +12,8 @@ from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import CHARACTERS, TEMPLATES, Template, Unusable, read_template, read_templates
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def template(label: str, written: str) -> Template:
     read = read_template(label, written)

@@ -4,6 +4,8 @@ import pytest
 
 from apps.tenants.rules import is_time_zone, time_zones
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize("zone", ["Europe/Madrid", "America/Argentina/Buenos_Aires", "UTC"])
 def test_a_time_zone_is_known_by_its_exact_name(zone: str) -> None:

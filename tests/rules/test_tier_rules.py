@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from apps.learning.distilling import FACT_CHARACTERS, FACTS_AT_MOST, Fact, SourceLine, fact_id
 from apps.learning.tier_rules import NAMES_SHOWN, Ended, Unreadable, facts_of, line_of, lines_of, marked
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 LATE = Fact(fact_id("Parcels are late."), "Parcels are late.", ("l1", "l2"))
 NAMES = st.lists(st.text(max_size=80), max_size=12).map(tuple)
 

@@ -10,6 +10,8 @@ from apps.prompt.tool_names import HOUSE, Effect, effect_of, effects_in
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.rules import touches
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 def test_everything_that_can_be_touched_has_a_tier() -> None:
     assert set(TIER_OF) == set(Touch)

@@ -22,6 +22,8 @@ from apps.llm.mcp.place import Answer, Lost, NotAsked, Place, ToolServerFailed
 from apps.outbound.ssrf import INSIDE
 from tests.tool_server import Served, running_tool_server
 
+pytestmark = pytest.mark.pure
+
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 HERE = (*LOOPBACK, ip_network("::1/128"))
 

@@ -21,6 +21,8 @@ from apps.tools.rules import (
     waits,
 )
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 PLAIN = Listed("find", "Look up.", {"type": "object"}, is_read_only=True, is_idempotent=False, is_destructive=False)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from apps.tenants.totp import STEP_SECONDS, address_of_secret, code_at, new_secret, step_of
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 # RFC 6238, appendix B, the last six of its eight digits.
 STANDARD = base64.b32encode(b"12345678901234567890").decode()
 EXAMPLES = [

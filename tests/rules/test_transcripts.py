@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from apps.conversations.rules import Line, ToolCall
 from apps.conversations.transcripts import LINE_BYTES, MESSAGES, TEXT_CHARACTERS, Malformed, Transcript, parse_line
 
+pytestmark = pytest.mark.pure
+
 ASKED = {"role": "user", "content": "Where is my parcel?"}
 CALL = {"id": "call-1", "type": "function", "function": {"name": "find_parcel", "arguments": '{"number": 7}'}}
 CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}

@@ -5,6 +5,8 @@ import pytest
 from benchmarks.turn import Row
 from benchmarks.turn_ground import Logged, is_transaction_word, logged_statements, statements_in
 
+pytestmark = pytest.mark.pure
+
 
 @pytest.mark.parametrize(
     ("message", "count"),

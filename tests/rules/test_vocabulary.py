@@ -4,6 +4,8 @@ import pytest
 
 from apps.texts.vocabulary import key, keys, stem, turns
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(
     "words",

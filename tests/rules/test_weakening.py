@@ -10,6 +10,8 @@ from apps.learning.lessons.weakening import Held, Weakens, weakenings
 from apps.prompt.values import Disclosure
 from tests.rules import bullets
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 HELD = Held(bullets.AVOID, bullets.RULES)
 SETS = {
     "tuned on": (bullets.HOSTILE[::2], bullets.BENIGN[::2]),

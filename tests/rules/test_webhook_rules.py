@@ -11,6 +11,8 @@ from standardwebhooks import WebhookVerificationError
 
 from apps.webhooks.rules import PAUSES, pause_behind, rest_behind, secret_flaw, signature_headers
 
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
 
 @pytest.mark.parametrize(("tries", "pause"), [(1, 5), (2, 30), (11, 43_200)])
 def test_each_try_waits_longer_than_the_one_before_and_by_up_to_a_quarter_more(tries: int, pause: int) -> None:

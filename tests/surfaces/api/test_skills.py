@@ -10,6 +10,8 @@ from apps.skills.models import Skill
 from tests.factories import World, make_skill
 from tests.surfaces.api.asking import Answer, Asker
 
+pytestmark = pytest.mark.kernel
+
 DRAFT = {"title": "Issue a refund", "description": "Within policy.", "body": "## Procedure\n1. Look the order up."}
 
 

@@ -19,6 +19,8 @@ from tests.factories import World, make_persona, make_skill, make_world
 from tests.reviewing import say_yes
 from tests.surfaces.commands.run import run
 
+pytestmark = pytest.mark.kernel
+
 __all__ = ["committing"]
 
 
