@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.house.sources import ROOT
+from apps.launcher.places import PROJECT
 
 SETTINGS = {
     "SECRET_KEY": "only for a process that imports and serves nobody: 0123456789",
@@ -68,15 +68,15 @@ def copy_image(to: Path) -> Path:
     for path in image_files():
         place = to / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / path, place)
+        shutil.copyfile(PROJECT / path, place)
     return to
 
 
 def image_files() -> list[Path]:
     """The files that `.dockerignore` lets through, relative to the repository."""
-    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    rules = [line for line in (PROJECT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     names = [rule[1:] for rule in rules if rule.startswith("!")]
-    return [path for name in names for path in _files(ROOT / name) if _is_sent(path, rules)]
+    return [path for name in names for path in _files(PROJECT / name) if _is_sent(path, rules)]
 
 
 def run_in_image(
@@ -91,7 +91,7 @@ def run_in_image(
 
 def _files(place: Path) -> Iterator[Path]:
     found = [place] if place.is_file() else sorted(each for each in place.rglob("*") if each.is_file())
-    return (path.relative_to(ROOT) for path in found)
+    return (path.relative_to(PROJECT) for path in found)
 
 
 def _is_sent(path: Path, rules: list[str]) -> bool:

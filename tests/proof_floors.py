@@ -6,11 +6,10 @@ import sys
 
 from apps.launcher.places import PROJECT
 from tests.house.coverage_floors import main as floors
-from tests.tracing import KERNEL
 
 REPORT = "coverage-floors.json"
 COMMAND = (
-    *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.twice", *KERNEL),
+    *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.twice", "-m", "kernel"),
     *("--cov", "--cov-config=tests/house/kernel.coveragerc", f"--cov-report=json:{REPORT}"),
 )
 

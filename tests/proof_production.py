@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from tests.house.sources import ROOT
+from apps.launcher.places import PROJECT
 from tests.image import ABSENT, EVERY_MODULE, NOT_FOR_PRODUCTION, REFUSING, copy_image, run_in_image
 
 QUICK = ("requirements.lock",)
@@ -55,7 +55,7 @@ def _install(lock: str, place: Path) -> str:
     python = str(place / "bin" / "python")
     index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if os.environ.get("PIP_INDEX_URL") else {}
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, "--require-hashes"]
-    subprocess.run([*command, "-r", lock], cwd=ROOT, env=index | os.environ, check=True)
+    subprocess.run([*command, "-r", lock], cwd=PROJECT, env=index | os.environ, check=True)
     return python
 
 

@@ -12,10 +12,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from apps.launcher.places import PROJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def running_tool_server() -> Iterator[Served]:
     """One process, gone afterwards."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.tool_server_process", str(writing)], cwd=ROOT, pass_fds=[writing]
+        [sys.executable, "-m", "tests.tool_server_process", str(writing)], cwd=PROJECT, pass_fds=[writing]
     )
     os.close(writing)
     with os.fdopen(reading) as told:

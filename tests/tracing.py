@@ -18,7 +18,6 @@ from tests.house.coverage_floors import KERNEL as FLOORS
 EVERYTHING: Final = os.environ.get("TRACE_EVERYTHING") == "1"
 
 
-
 def import_kernel() -> None:
     """Have the lines of the kernel's modules run while they are traced; whatever is imported later is not."""
     for name in _kernel():

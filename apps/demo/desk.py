@@ -4,11 +4,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from apps.demo.evidence import DidNotHold, hold
 from apps.demo.visitor import Answer, Form, Visitor
+from apps.launcher.places import PROJECT
 
 HOME: Final = "/admin/"
 LOGIN: Final = "/admin/login/"
@@ -19,7 +19,6 @@ NO_APPROVAL: Final = (
     f" the console, give it back, {ANEW}"
 )
 NOT_IN: Final = f"did not get in. If somebody deactivated them, see Members in the console, let them in again, {ANEW}"
-PROJECT: Final = Path(__file__).resolve().parents[2]
 
 
 def log_in(browser: Visitor, username: str, password: str) -> str:

@@ -9,6 +9,7 @@ from apps.governance.actors import Role
 from apps.governance.agreements import offers
 from apps.governance.policy import POLICY, Rule
 from apps.governance.rights import rights_of_policy
+from apps.launcher.places import PROJECT
 
 _HEAD: Final = """# Who may do what
 
@@ -42,7 +43,7 @@ may truncate a table.
 
 def path() -> Path:
     """Where the page stands in a checkout; an image has no docs."""
-    return Path(__file__).resolve().parents[2] / "docs" / "policy.md"
+    return PROJECT / "docs" / "policy.md"
 
 
 def page() -> str:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from django.test import override_settings
@@ -16,6 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sy
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.children import wait_until
+from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port
 from tests.browser.running import Flow
@@ -35,8 +35,7 @@ from tests.standing_in import standin, standing_in
 from tests.surfaces.console.furnishing import furnished
 
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown", "standin", "standing_in"]
-ROOT = Path(__file__).resolve().parents[2]
-SCREENSHOTS = ROOT / "screenshots"
+SCREENSHOTS = PROJECT / "screenshots"
 DATABASE = f"{PREFIX}_browser"
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 # Real hashing: the server process checks passwords as an installation does.
@@ -161,11 +160,11 @@ def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":
         "--log-level",
         "warning",
     ]
-    return subprocess.Popen(command, cwd=ROOT, env=environment)
+    return subprocess.Popen(command, cwd=PROJECT, env=environment)
 
 
 def _answering(server: "subprocess.Popen[bytes]", url: str) -> str:
-    is_up = wait_until(lambda: answers(f"{url}/healthz")(ROOT) or server.poll() is not None, PATIENCE_SECONDS, 0.1)
+    is_up = wait_until(lambda: answers(f"{url}/healthz")(PROJECT) or server.poll() is not None, PATIENCE_SECONDS, 0.1)
     assert is_up, f"The server did not answer within {PATIENCE_SECONDS} seconds."
     assert server.poll() is None, "The server ended before it answered."
     return url

@@ -11,11 +11,12 @@ from playwright.sync_api import Page
 from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
+from apps.launcher.places import PROJECT
 from apps.personas.models import Persona
 from apps.review.asking import ask
 from apps.runtime.models import Session
 from tests.browser.accessibility import flaws
-from tests.browser.conftest import ROOT, SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
 from tests.explaining import Explained, explain
 from tests.factories import make_persona, make_profile, make_skill, make_world
@@ -26,7 +27,7 @@ from tests.waiting import make_escalation, make_waiting_draft
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser
 
-KEPT: Final = ROOT / "docs" / "pictures"
+KEPT: Final = PROJECT / "docs" / "pictures"
 TAKEN: Final = KEPT if os.environ.get("TAKE_PICTURES") == "1" else SCREENSHOTS / "tour"
 PICTURES: Final = ("home", "inbox", "proposal", "why", "playground", "search", "drafts", "health", "told")
 LATE = {
@@ -95,6 +96,6 @@ def test_every_picture_of_the_tour_is_taken(page: Page, shop: Explained) -> None
 
 
 def test_the_tour_shows_each_of_them() -> None:
-    told = (ROOT / "docs" / "console.md").read_text()
+    told = (PROJECT / "docs" / "console.md").read_text()
     assert [name for name in PICTURES if f"](pictures/{name}.png)" not in told] == []
     assert sorted(path.stem for path in KEPT.glob("*.png")) == sorted(PICTURES)

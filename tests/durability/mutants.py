@@ -2,16 +2,18 @@
 
 from tests.governance.mutants import CodeMutant, DatabaseMutant
 
-D, A = "tests/durability/", "tests/actions/"
 STALE = (
-    f"{D}test_stale_writer.py::test_a_worker_that_slept_too_long_writes_nothing[opening a session, another holds the turn]",
+    (
+        "tests/durability/test_stale_writer.py::"
+        "test_a_worker_that_slept_too_long_writes_nothing[opening a session, another holds the turn]"
+    ),
 )
-EVERY_POINT = (f"{D}test_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",)
+EVERY_POINT = ("tests/durability/test_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",)
 CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
-    (f"{D}test_every_wire.py::test_a_worker_may_die_at_any_line_of_what_leaves_a_turn[{scene}]",)
+    (f"tests/durability/test_every_wire.py::test_a_worker_may_die_at_any_line_of_what_leaves_a_turn[{scene}]",)
     for scene in ("a call is made", "a question is asked", "a question is answered")
 )
-ONE_TURN = (f"{D}test_ten_threads.py::test_ten_threads_run_one_turn_at_a_time",)
+ONE_TURN = ("tests/durability/test_ten_threads.py::test_ten_threads_run_one_turn_at_a_time",)
 FENCED = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
 UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
 
@@ -38,13 +40,13 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("order", "a message that another claim looks at is passed over", "apps/runtime/claim_statement.py"),
         "ORDER BY event.id FOR UPDATE OF event\n",
         "ORDER BY event.id FOR UPDATE OF event SKIP LOCKED\n",
-        (f"{D}test_ten_threads.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",),
+        ("tests/durability/test_ten_threads.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",),
     ),
     CodeMutant(
         *("lease", "two claims of a conversation look at once", "apps/runtime/claims.py"),
         'CLAIM, given, alone=f"claim in conversation {conversation_id}")',
         "CLAIM, given)",
-        (f"{D}test_ten_threads.py::test_two_claims_of_a_conversation_never_wait_for_each_other",),
+        ("tests/durability/test_ten_threads.py::test_two_claims_of_a_conversation_never_wait_for_each_other",),
     ),
     CodeMutant(
         *("lease", "the lease of a turn that thinks is not extended", "apps/runtime/engine.py"),
@@ -68,7 +70,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("on commit", "a worker is woken before what it shall find stands", "apps/runtime/kick.py"),
         "transaction.on_commit(partial(_send, tenant_id, conversation_id, in_seconds))",
         "partial(_send, tenant_id, conversation_id, in_seconds)()",
-        (f"{A}test_kick.py",),
+        ("tests/actions/test_kick.py",),
     ),
     CodeMutant(
         *("intent row", "an outside call is made before it is written", "apps/runtime/turn.py"),
@@ -80,7 +82,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("intent row", "a call that must not be repeated is", "apps/runtime/turn.py"),
         "known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE",
         "bool(known)",
-        (f"{A}test_tools.py", f"{A}test_resuming.py"),
+        ("tests/actions/test_tools.py", "tests/actions/test_resuming.py"),
     ),
     CodeMutant(
         *("approval", "a yes is not used up by the call", "apps/runtime/calling.py"),
@@ -122,28 +124,28 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("restart", "a turn that wrote or called somebody begins anew", "apps/runtime/statements.py"),
         "AND tool.repeat_safety <> 'read_only')",
         "AND false)",
-        (f"{A}test_restarting.py",),
+        ("tests/actions/test_restarting.py",),
     ),
     CodeMutant(
         *("restart", "the messages of the round before are forgotten", "apps/runtime/statements.py"),
         "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id",
         "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id AND false",
-        (f"{A}test_restarting.py",),
+        ("tests/actions/test_restarting.py",),
     ),
     CodeMutant(
         *("spend", "the day's count is what the last call used", "apps/runtime/spend_statements.py"),
         "calls = spend.calls + excluded.calls",
         "calls = excluded.calls",
-        (f"{A}test_money.py", f"{D}test_spent_at_once.py"),
+        ("tests/actions/test_money.py", "tests/durability/test_spent_at_once.py"),
     ),
     CodeMutant(
         *("spend", "a person is asked at each turn", "apps/runtime/spend_statements.py"),
         " WHERE spend.budget_escalated_at IS NULL",
         "",
-        (f"{A}test_money.py",),
+        ("tests/actions/test_money.py",),
     ),
     *(
-        DatabaseMutant("written once", name, f"{sql} {name}", (f"{D}test_written_once.py",))
+        DatabaseMutant("written once", name, f"{sql} {name}", ("tests/durability/test_written_once.py",))
         for name, sql in (
             ("step_is_written_once", "DROP INDEX"),
             ("tool_step_is_written_once", "ALTER TABLE runtime_toolstep DROP CONSTRAINT"),

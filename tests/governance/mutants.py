@@ -8,46 +8,50 @@ from django.db import connection
 
 from tests.governance.tables import forced_tables, tenant_tables
 
-G = "tests/governance/"
 # The tests that are tried, in their order: what a protection is for first, and the list of all walls last.
-LISTED = (f"{G}test_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
-RIGHTS = (f"{G}test_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
+LISTED = ("tests/governance/test_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
+RIGHTS = ("tests/governance/test_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
 TENANTS = (
-    f"{G}test_walls.py::test_another_tenants_rows_are_invisible_in_every_table",
-    f"{G}test_walls.py::test_no_role_writes_a_row_into_another_tenant",
-    f"{G}test_walls.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
-    f"{G}test_committed_walls.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
+    "tests/governance/test_walls.py::test_another_tenants_rows_are_invisible_in_every_table",
+    "tests/governance/test_walls.py::test_no_role_writes_a_row_into_another_tenant",
+    "tests/governance/test_walls.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
+    "tests/governance/test_committed_walls.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
     *LISTED,
 )
 AGENTS = (
-    f"{G}test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
-    f"{G}test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
-    f"{G}test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
-    f"{G}test_isolation_of_customers.py",
-    f"{G}test_narrow_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
-    f"{G}test_narrow_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
+    "tests/governance/test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
+    "tests/governance/test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
+    "tests/governance/test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
+    "tests/governance/test_isolation_of_customers.py",
+    "tests/governance/test_narrow_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
+    "tests/governance/test_narrow_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
     *LISTED,
 )
 NARROW = (
-    f"{G}test_narrow_policies.py",
-    f"{G}test_holes.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
+    "tests/governance/test_narrow_policies.py",
+    "tests/governance/test_holes.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
     *LISTED,
 )
 OWNER = (
-    f"{G}test_walls_under_everybody.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
+    "tests/governance/test_walls_under_everybody.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
     *LISTED,
 )
-JOURNAL = (f"{G}test_walls_under_everybody.py::test_a_superuser_meets_the_journal_as_it_was_written", *LISTED)
-STATES = (f"{G}test_state_machines.py", *LISTED)
+JOURNAL = (
+    "tests/governance/test_walls_under_everybody.py::test_a_superuser_meets_the_journal_as_it_was_written",
+    *LISTED,
+)
+STATES = ("tests/governance/test_state_machines.py", *LISTED)
 REFERENCES = (
-    f"{G}test_walls_under_everybody.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
+    "tests/governance/test_walls_under_everybody.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
     *LISTED,
 )
 SETTINGS_OF_SESSION = (
-    f"{G}test_committed_walls.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
-    f"{G}test_acting.py",
+    "tests/governance/test_committed_walls.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
+    "tests/governance/test_acting.py",
 )
-CROSSINGS = (f"{G}test_walls.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",)
+CROSSINGS = (
+    "tests/governance/test_walls.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",
+)
 
 
 @dataclass(frozen=True)
@@ -85,55 +89,55 @@ CODE = (
         *("role switch", "every actor acts as the worker", "apps/governance/acting.py"),
         'f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"',
         'f"{settings.DATABASE_ROLE_PREFIX}_worker"',
-        (f"{G}test_acting.py::test_the_database_knows_who_acts", f"{G}test_agent_role.py"),
+        ("tests/governance/test_acting.py::test_the_database_knows_who_acts", "tests/governance/test_agent_role.py"),
     ),
     CodeMutant(
         *("role switch", "the outer actor does not act again", "apps/governance/acting.py"),
         "        if nested and not connection.needs_rollback:\n            _assume(before)",
         "        del nested",
-        (f"{G}test_acting.py",),
+        ("tests/governance/test_acting.py",),
     ),
     CodeMutant(
         *("customer", "a turn does not say whom it serves", "apps/governance/acting.py"),
         """return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}\"""",
         'return ""',
-        (f"{G}test_isolation_of_customers.py",),
+        ("tests/governance/test_isolation_of_customers.py",),
     ),
     CodeMutant(
         *("guard", "writes outside an act pass", "apps/governance/guard.py"),
         "    if not _open.get():\n",
         "    if model is None:\n",
-        (f"{G}test_guard.py",),
+        ("tests/governance/test_guard.py",),
     ),
     CodeMutant(
         *("guard", "the admin's way of deleting passes", "apps/governance/guard.py"),
         "        refuse_ungoverned(self.model)\n        return super()._raw_delete(using)",
         "        return super()._raw_delete(using)",
-        (f"{G}test_guard.py",),
+        ("tests/governance/test_guard.py",),
     ),
     CodeMutant(
         *("visible_to", "without the tenant's filter", "apps/governance/guard.py"),
         "return self.filter(tenant_id=actor.tenant_id)",
         "return self.all()",
-        (f"{G}test_both_walls.py",),
+        ("tests/governance/test_both_walls.py",),
     ),
     CodeMutant(
         *("visible_to", "for an actor who does not act", "apps/governance/guard.py"),
         "if acting_actor() != actor:",
         "if actor is None:",
-        (f"{G}test_door.py::test_rows_are_read_only_as_the_actor_who_acts",),
+        ("tests/governance/test_door.py::test_rows_are_read_only_as_the_actor_who_acts",),
     ),
     CodeMutant(
         *("floor", "grants lift it", "apps/governance/authority.py"),
         "    if actor.role not in POLICY[act].allowed:\n",
         "    if actor is None:\n",
-        (f"{G}test_door.py::test_no_grant_lifts_the_role_floor",),
+        ("tests/governance/test_door.py::test_no_grant_lifts_the_role_floor",),
     ),
     CodeMutant(
         *("floor", "another tenant's row", "apps/governance/authority.py"),
         "    if actor.tenant_id != tenant_id:\n",
         "    if actor is None:\n",
-        (f"{G}test_door.py::test_the_floor_itself_knows_whose_tenant_it_is",),
+        ("tests/governance/test_door.py::test_the_floor_itself_knows_whose_tenant_it_is",),
     ),
 )
 
@@ -200,15 +204,18 @@ def _grants() -> Iterator[DatabaseMutant]:
         ("memory_memoryblock", "block"),
         ("tenants_agent", "agent"),
     ):
-        written = f"{G}test_fields.py::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
+        written = f"tests/governance/test_fields.py::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
         yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS))
     for table in (table.name for table in tenant_tables()):
         given = f"GRANT TRUNCATE ON {table} TO {agent}"
-        tried = (f"{G}test_walls.py::test_nobody_but_the_owner_truncates", *RIGHTS)
+        tried = ("tests/governance/test_walls.py::test_nobody_but_the_owner_truncates", *RIGHTS)
         yield DatabaseMutant("column grants", f"{table}, TRUNCATE", given, tried)
     sequence = f"GRANT SELECT ON SEQUENCE memory_agentmemory_id_seq TO {agent}"
     yield DatabaseMutant(
-        "column grants", "a sequence", sequence, (f"{G}test_holes.py::test_no_role_of_a_tenant_reads_a_sequence",)
+        "column grants",
+        "a sequence",
+        sequence,
+        ("tests/governance/test_holes.py::test_no_role_of_a_tenant_reads_a_sequence",),
     )
 
 

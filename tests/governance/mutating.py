@@ -19,6 +19,7 @@ import pytest
 from psycopg import sql
 
 from apps.console.site import site
+from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from config.celery import app
 from tests.databases import clone_database, close_connections
@@ -27,7 +28,6 @@ from tests.governance.mutants import CodeMutant, Mutant
 from tests.settings import PREFIX
 from tests.standing_in import StandIn
 
-ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 300
 FAILED = 1
 OPTIONS = (
@@ -101,7 +101,7 @@ def failing_anyway(standing: Standing, tests: Sequence[str]) -> list[str]:
     """Those of these tests that fail with every protection in place too: by failing without one they proved nothing."""
     if not tests:
         return []
-    ran = _pytest(ROOT, _environment(standing, standing.template, f"{PREFIX}_sound"), tests)
+    ran = _pytest(PROJECT, _environment(standing, standing.template, f"{PREFIX}_sound"), tests)
     if ran.returncode > FAILED:
         raise RuntimeError(ran.stdout)
     return sorted({name.partition("[")[0] for name in NAMED.findall(ran.stdout)})
@@ -157,7 +157,7 @@ def _changed(mutant: CodeMutant, folder: Path) -> Iterator[Path]:
     """A copy of the tree without the protection."""
     tree = folder / "tree"
     shutil.copytree(
-        ROOT,
+        PROJECT,
         tree,
         symlinks=True,
         ignore=shutil.ignore_patterns(".git", ".venv", ".preceptor", ".*_cache", "__pycache__"),

@@ -1,13 +1,13 @@
 """Ways around row security that PostgreSQL itself offers: what a role could leave behind, look at, or learn from a refusal."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import connection, connections
 
 from apps.governance.actors import Actor
+from apps.launcher.places import PROJECT
 from tests.factories import World, make_neighbour, make_persona, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import fill
@@ -22,7 +22,6 @@ from tests.governance.tables import (
 )
 from tests.standing_in import StandIn
 
-ROOT = Path(__file__).parents[2]
 ROLE = "preceptor_test"
 # What would stay on a pooled connection, or in the database, for the next tenant to find.
 LEAVINGS = (
@@ -247,7 +246,7 @@ OUTLIVING = re.compile(
 
 def test_no_code_of_the_product_sets_anything_for_a_whole_session() -> None:
     # R013: what outlives the transaction would be the next client's.
-    sources = [path for path in (ROOT / "apps").rglob("*.py") if "launcher" not in path.parts]
+    sources = [path for path in (PROJECT / "apps").rglob("*.py") if "launcher" not in path.parts]
     found = [(path.name, match.group()) for path in sources for match in OUTLIVING.finditer(path.read_text("utf-8"))]
     assert len(sources) > 100
     # On a connection of its own, past every pool: the web process hears there that something waits, and asks nothing.

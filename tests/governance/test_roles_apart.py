@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Timer
 
 import celery
@@ -13,13 +12,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from psycopg import errors
 
+from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.tenants.checks import roles_apart
 from tests.committing import committing as committing  # noqa: PLC0414  # a fixture by its own name
 from tests.factories import World, make_world
 from tests.settings import PREFIX
 
-ROOT = Path(__file__).resolve().parents[2]
 JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
 WALLS = """
 ALTER TABLE tenants_user_groups DISABLE TRIGGER refuse_mixed_roles;
@@ -145,7 +144,7 @@ def first_said(database_url: str, *words: str) -> dict[str, bool]:
     }
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", "0"]
     found = dict.fromkeys(words, False)
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, cwd=PROJECT, env=environment, stderr=subprocess.PIPE, text=True) as server:
         deadline = Timer(30, server.kill)
         deadline.start()
         for line in server.stderr or ():

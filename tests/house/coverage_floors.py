@@ -26,13 +26,24 @@ class Floor:
 
 # Pure rules that have a name of their own in the domain.
 NAMED_RULES = (
-    *(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying")),
-    *(f"apps/learning/{name}.py" for name in ("distilling", "memory_tiers")),
-    *(
-        f"apps/learning/lessons/{name}.py"
-        for name in ("cases", "digesting", "edits", "examples", "habits", "loosening", "loosening_words", "weakening")
-    ),
-    *(f"apps/skills/{name}.py" for name in ("archives", "front_matter", "incoming", "skill_md")),
+    "apps/runtime/breaking.py",
+    "apps/runtime/budgets.py",
+    "apps/runtime/fairness.py",
+    "apps/runtime/retrying.py",
+    "apps/learning/distilling.py",
+    "apps/learning/memory_tiers.py",
+    "apps/learning/lessons/cases.py",
+    "apps/learning/lessons/digesting.py",
+    "apps/learning/lessons/edits.py",
+    "apps/learning/lessons/examples.py",
+    "apps/learning/lessons/habits.py",
+    "apps/learning/lessons/loosening.py",
+    "apps/learning/lessons/loosening_words.py",
+    "apps/learning/lessons/weakening.py",
+    "apps/skills/archives.py",
+    "apps/skills/front_matter.py",
+    "apps/skills/incoming.py",
+    "apps/skills/skill_md.py",
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),

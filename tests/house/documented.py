@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.house.sources import ROOT, Source, sources
+from apps.launcher.places import PROJECT
+from tests.house.sources import Source, sources
 
 REFUSALS = frozenset({"GovernanceError", "BackendError"})
 CITED = re.compile(r"\bR(\d{3})\b")
@@ -17,7 +18,7 @@ ELSEWHERE = ("http://", "https://", "mailto:")
 
 def pages() -> dict[Path, str]:
     """Every page of the documentation, and the pages at the root."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     return {path: path.read_text(encoding="utf-8") for path in sorted(found)}
 
 
@@ -68,7 +69,7 @@ def _codes(node: ast.ClassDef) -> Iterator[str]:
 
 def known_requirements() -> frozenset[str]:
     """The numbers REQUIREMENTS defines; without that file beside the repository, the range it had."""
-    page = ROOT.parent / "shared" / "REQUIREMENTS.md"
+    page = PROJECT.parent / "shared" / "REQUIREMENTS.md"
     if page.is_file():
         return frozenset(re.findall(r"^- \*\*R(\d{3})\*\*", page.read_text(encoding="utf-8"), re.MULTILINE))
     return frozenset(f"{number:03}" for number in range(1, 191))

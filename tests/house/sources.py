@@ -5,9 +5,10 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-ROOT = Path(__file__).resolve().parents[2]
+from apps.launcher.places import PROJECT
+
 HOUSE = "tests/house"
 GENERATED = frozenset({"migrations", "__pycache__"})
 
@@ -54,8 +55,8 @@ def inline(path: str, text: str) -> Source:
 @cache
 def sources(*folders: str) -> tuple[Source, ...]:
     """Every Python file below the named folders of the repository."""
-    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    found = (Source(PurePosixPath(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in paths)
+    paths = sorted(path for folder in folders for path in (PROJECT / folder).rglob("*.py"))
+    found = (Source(PurePosixPath(path.relative_to(PROJECT)), path.read_text(encoding="utf-8")) for path in paths)
     return tuple(source for source in found if "__pycache__" not in source.path.parts)
 
 

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from apps.launcher.places import PROJECT
 from tests.house import documented
-from tests.house.sources import ROOT, inline, sources
+from tests.house.sources import inline, sources
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
 
-PAGE = ROOT / "docs" / "page.md"
+PAGE = PROJECT / "docs" / "page.md"
 
 
 @pytest.mark.slow
@@ -32,7 +33,7 @@ def test_every_setting_is_documented() -> None:
     [environment] = [source for source in sources("config") if source.path.name == "env.py"]
     names = documented.settings_fields(environment)
     assert names
-    assert documented.undocumented(names, (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")) == []
+    assert documented.undocumented(names, (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8")) == []
 
 
 def test_setting_without_a_line_is_caught() -> None:
@@ -45,7 +46,7 @@ def test_setting_without_a_line_is_caught() -> None:
 @pytest.mark.slow
 def test_every_error_code_is_documented() -> None:
     codes = documented.error_codes(documented.product())
-    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "errors.md").read_text(encoding="utf-8")
     assert set(codes) >= {"GovernanceError", "NotPermitted"}
     assert documented.undocumented(sorted(set(codes.values())), page) == []
 
@@ -85,4 +86,4 @@ def test_sound_link_passes(link: str) -> None:
 
 
 def test_pages_are_found() -> None:
-    assert Path(ROOT / "docs" / "contributing.md") in documented.pages()
+    assert Path(PROJECT / "docs" / "contributing.md") in documented.pages()

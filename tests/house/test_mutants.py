@@ -2,9 +2,9 @@
 
 import pytest
 
+from apps.launcher.places import PROJECT
 from tests.durability.mutants import DURABLE
 from tests.governance.mutants import CODE, CodeMutant
-from tests.house.sources import ROOT
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
@@ -14,7 +14,7 @@ IN_CODE = [each for each in (*CODE, *DURABLE) if isinstance(each, CodeMutant)]
 
 @pytest.mark.parametrize("mutant", IN_CODE, ids=lambda mutant: mutant.name)
 def test_a_protection_that_is_taken_away_stands_once_in_the_code(mutant: CodeMutant) -> None:
-    assert (ROOT / mutant.path).read_text("utf-8").count(mutant.words) == 1
+    assert (PROJECT / mutant.path).read_text("utf-8").count(mutant.words) == 1
     for test in mutant.tests:
         path, *name = test.split("::")
-        assert name == [] or f"def {name[0].partition('[')[0]}(" in (ROOT / path).read_text("utf-8"), test
+        assert name == [] or f"def {name[0].partition('[')[0]}(" in (PROJECT / path).read_text("utf-8"), test

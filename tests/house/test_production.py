@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT
+from apps.launcher.places import PROJECT
 from tests.image import (
     ABSENT,
     EVERY_MODULE,
@@ -48,7 +48,7 @@ def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> Non
 @pytest.mark.slow
 def test_every_module_of_production_imports_without_the_embedded_parts() -> None:
     # In the repository, where the modules are compiled already; `tests.proof_production` does it in the image's files.
-    seen = run_in_image(ROOT, "-c", REFUSING + EVERY_MODULE, *ABSENT, "--", *NOT_FOR_PRODUCTION, *ABSENT)
+    seen = run_in_image(PROJECT, "-c", REFUSING + EVERY_MODULE, *ABSENT, "--", *NOT_FOR_PRODUCTION, *ABSENT)
     assert seen.returncode == 0, seen.stderr
     assert int(seen.stdout) > 800
 
@@ -82,5 +82,5 @@ def test_the_lock_of_production_lacks_the_embedded_parts_and_every_other_lock_ha
 
 def locked(name: str) -> dict[str, str]:
     """The versions of a lock file by package."""
-    text = (ROOT / name).read_text(encoding="utf-8")
+    text = (PROJECT / name).read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))

@@ -1,7 +1,6 @@
 """Which lines cannot both be right: measured on labelled pairs, on real runbooks, and on texts that want to take long."""
 
 import json
-from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.launcher.places import PROJECT
 from apps.learning.guidelines import Guideline, guidelines_in
 from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
 from apps.texts.statements import STATEMENTS, statements
@@ -18,7 +18,7 @@ from tests.wholeness import share_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-GUIDELINES = Path(__file__).parents[3] / "shared" / "data" / "abcd_guidelines.json"
+GUIDELINES = PROJECT.parent / "shared" / "data" / "abcd_guidelines.json"
 TOOLS = Tools(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
 
 

@@ -5,12 +5,12 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.launcher.places import PROJECT
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
 from apps.texts.telling import DEEPEST, known_from, known_in_notes, known_of_sender
@@ -18,7 +18,7 @@ from tests.rules.private_lines import PRIVATE
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
+REAL = PROJECT.parent / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
 KNOWN = Known(
     names=frozenset({"Mia Li", "Will Mark-Stone", "José Ñandú", "山田太郎", "X"}),

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from pathlib import Path
 from time import process_time
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.conversations.transcripts import Transcript, parse_line
+from apps.launcher.places import PROJECT
 from apps.learning.rules import Accepted, gate
 from apps.prompt.extraction import TranscriptLine, transcript_message
 from apps.standin.learning_agents.extractor import extract
@@ -22,7 +22,7 @@ from tests.rules.drafting import Couple, written
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
+REAL = PROJECT.parent / "shared" / "data" / "tau_airline_transcripts.jsonl"
 CHANGES = ("update_reservation_flights", "cancel_reservation", "book_reservation", "update_reservation_baggages")
 
 

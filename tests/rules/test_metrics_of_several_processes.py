@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.house.sources import ROOT
+from apps.launcher.places import PROJECT
 
 # The processes are others: nothing of this one is measured.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured, pytest.mark.processes]
@@ -30,7 +30,7 @@ def counted_by_a_process(folder: Path | None) -> dict[str, float]:
         environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     told = subprocess.run(
         [sys.executable, "-c", COUNTING],
-        cwd=ROOT,
+        cwd=PROJECT,
         env=environment,
         capture_output=True,
         text=True,

@@ -2,18 +2,18 @@
 
 import base64
 import codecs
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from apps.launcher.places import PROJECT
 from apps.prompt.derived import NOTHING_HEARD, Derived, Heard, Whose, derived
 from tests.rules.derived_cases import CASES, ORDER, Case
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "taint.md"
+DOCS = PROJECT / "docs" / "taint.md"
 # What words alone cannot show, or show wrongly; the rest of the list comes out as labelled.
 KNOWN_MISSES = {"Swiss buyers get a fifth off spare parts."}
 KNOWN_ALARMS = {"Thank them for the quick answer."}

@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
+from apps.launcher.places import PROJECT
 from apps.prompt.assembly import assemble
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.distillation import rewrite_message
@@ -33,8 +33,8 @@ from tests.rules.prompt_values import BARE, FULL, TURN
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "prompt"
-PACKAGE = Path(__file__).parents[2] / "apps" / "prompt" / "instructions"
+GOLDEN = PROJECT / "tests" / "golden" / "prompt"
+PACKAGE = PROJECT / "apps" / "prompt" / "instructions"
 
 TRANSCRIPT = (
     TranscriptLine("customer", "I want to exchange my lamp."),

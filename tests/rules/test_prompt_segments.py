@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import cast
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.launcher.places import PROJECT
 from apps.prompt.assembly import assemble
 from apps.prompt.segments import NotSegments, Part, Segment, SegmentTable, decode_segments, encode_segments
 from apps.prompt.turns import user_turn
@@ -23,7 +23,6 @@ from tests.rules.prompt_values import BARE, FULL, PROMPTS, SOURCES, TURN, TURNS,
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-ROOT = Path(__file__).parents[2]
 
 PARTS = st.builds(
     Part,
@@ -179,6 +178,6 @@ def test_the_same_values_give_the_same_bytes_on_any_machine(seed: str, locale: s
     here = {part.sha256 for part in assemble(FULL).parts} | {user_turn(TURN).part.sha256}
     machine = {"PYTHONHASHSEED": seed, "LC_ALL": locale, "LANG": locale, "TZ": zone, "PATH": os.environ["PATH"]}
     ran = subprocess.run(
-        [sys.executable, "-c", PRINT_HASHES], env=machine, cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", PRINT_HASHES], env=machine, cwd=PROJECT, capture_output=True, text=True, check=True
     )
     assert set(ran.stdout.split()) == here

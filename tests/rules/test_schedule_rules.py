@@ -2,16 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
-from pathlib import Path
 
 import pytest
 
+from apps.launcher.places import PROJECT
 from apps.prompt.scheduled import NOTHING_TO_REPORT, Task, reports_nothing, scheduled_task
 from apps.schedules.rules import COUNTED_AT_MOST, ONCE, SKIP, due_of, flaw_of, next_time, times_after
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "scheduled.txt"
+GOLDEN = PROJECT / "tests" / "golden" / "scheduled.txt"
 
 
 def at(text: str) -> datetime:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -17,12 +16,13 @@ from apps.api.deprecation import Deprecation
 from apps.api.notes import NewNote, NotebookRow, NoteFilters, NoteView
 from apps.api.rows import Shown
 from apps.api.urls import router
+from apps.launcher.places import PROJECT
 from config import urls
 from tests.factories import World
 from tests.noting import has_notebook, make_note
 from tests.surfaces.api.asking import Asker
 
-DOCS = Path(__file__).parents[3] / "docs" / "api.md"
+DOCS = PROJECT / "docs" / "api.md"
 ABOUT = "/docs/api#what-changes-and-how-you-are-told"
 FIRST = Deprecation(date(2026, 1, 1), date(2026, 12, 31), ABOUT)
 LATER = Deprecation(date(2026, 6, 1), date(2027, 6, 1), "/docs/api#notes")

@@ -9,10 +9,11 @@ from django.core.management import call_command
 from django.test import Client
 
 from apps.api.problems import MEMBERS, STATUS, TITLES
+from apps.launcher.places import PROJECT
 from tests.factories import World
 from tests.surfaces.api.asking import ROOT
 
-PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
+PAGE = PROJECT / "docs" / "errors.md"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
+from apps.launcher.places import PROJECT
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from tests.factories import World, make_world
@@ -16,7 +17,7 @@ from tests.surfaces.commands.run import Seen, run
 
 pytestmark = pytest.mark.django_db
 
-REAL = Path(__file__).parents[4] / "shared" / "data" / "abcd_guidelines.json"
+REAL = PROJECT.parent / "shared" / "data" / "abcd_guidelines.json"
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
+from apps.launcher.places import PROJECT
 from tests.factories import World, make_world
 from tests.surfaces.commands.run import Seen, run
 
-REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "tau_airline_transcripts.jsonl"
+REAL = PROJECT.parent / "shared" / "data" / "tau_airline_transcripts.jsonl"
 Import = Callable[..., Seen]
 
 

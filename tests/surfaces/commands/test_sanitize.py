@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.house.sources import ROOT
+from apps.launcher.places import PROJECT
 from tests.surfaces.commands.run import run
 
 
@@ -79,7 +79,7 @@ def test_refusal_is_a_sentence(tmp_path: Path) -> None:
 def test_whoever_has_seen_enough_ends_it_without_a_word(tmp_path: Path, lines: int) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("hello\n" * lines, encoding="utf-8")
-    words = [sys.executable, str(ROOT / "manage.py"), "sanitize", str(file)]
+    words = [sys.executable, str(PROJECT / "manage.py"), "sanitize", str(file)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
         assert command.stdout is not None
         assert command.stderr is not None
@@ -92,7 +92,7 @@ def test_whoever_has_seen_enough_ends_it_without_a_word(tmp_path: Path, lines: i
 def test_it_works_in_a_fresh_clone_before_anything_is_set_up(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("hello\n", encoding="utf-8")
-    words = [sys.executable, str(ROOT / "manage.py"), "sanitize", str(file)]
+    words = [sys.executable, str(PROJECT / "manage.py"), "sanitize", str(file)]
     bare = {"PATH": os.environ["PATH"], "PRECEPTOR_HOME": str(tmp_path)}
     command = subprocess.run(words, capture_output=True, env=bare, check=False, text=True)
     assert (command.returncode, command.stderr) == (0, "")

@@ -1,18 +1,17 @@
 """What pages let a browser load and run: their own files, by the names that this one answer gave, and nothing made of words."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from apps.launcher.places import PROJECT
 from tests.factories import World
 from tests.surfaces.console.browsing import paths
 from tests.surfaces.console.furnishing import furnished
 from tests.wholeness import share_of
 
-ROOT = Path(__file__).resolve().parents[3]
 INLINE = re.compile(r"<style|<script(?![^>]* src=)|\s(?:style|on[a-z]+|hx-on[a-z:]*)=|javascript:", re.IGNORECASE)
 MARKUP = re.compile(
     r"\.(?:inner|outer)HTML\s*=[^=]|insertAdjacentHTML|DOMParser|document\.write|\beval\(|new Function|\.srcdoc"
@@ -73,6 +72,6 @@ def test_no_page_carries_a_script_or_a_style_of_its_own(world: World, admin: Cli
 
 
 def test_no_script_of_ours_makes_markup_or_code_of_words() -> None:
-    scripts = sorted((ROOT / "static/console").glob("*.js"))
+    scripts = sorted((PROJECT / "static/console").glob("*.js"))
     assert len(scripts) == 4
     assert {each.name: MARKUP.findall(each.read_text()) for each in scripts} == {each.name: [] for each in scripts}

@@ -16,6 +16,7 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal, Refusal
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
+from apps.launcher.places import PROJECT
 from apps.mcp_server.calling import call
 from apps.mcp_server.tools import TOOLS
 from apps.memory.models import AgentMemory
@@ -31,7 +32,6 @@ from tests.factories import (
     make_skill,
     make_skill_with_file,
 )
-from tests.house.sources import ROOT
 from tests.mcping import GENERATIONS, Door, refusal_of
 from tests.surfaces.api.asking import agent_of
 
@@ -247,5 +247,5 @@ def test_hints_tell_what_reads_and_what_destroys(door: Door, world: World) -> No
 
 
 def test_every_tool_stands_in_the_documentation() -> None:
-    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "mcp.md").read_text(encoding="utf-8")
     assert [name for name in TOOLS if f"`{name}`" not in page] == []

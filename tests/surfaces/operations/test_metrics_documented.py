@@ -5,12 +5,12 @@ import re
 import pytest
 from prometheus_client.core import Metric
 
+from apps.launcher.places import PROJECT
 from apps.operations.figures import FIGURES, READ, InstallationFigures
 from apps.telemetry import counts
 from apps.telemetry.meters import NAMESPACE, REGISTRY, CappedLabels
-from tests.house.sources import ROOT
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = PROJECT / "docs" / "operations.md"
 # A series as the page writes it, in its table and in the conditions of alerts: `name{label,label}` or `name{label="value"}`.
 SERIES = re.compile(r"`([a-z_]+)(?:\{([^}`]*)\})?`")
 
