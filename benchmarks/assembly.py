@@ -1,6 +1,6 @@
 """What it costs to assemble and sanitize a full prompt, beside hashing and copying the same bytes.
 
-`python benchmarks/assembly.py` prints a table and fails if another process makes other bytes of the same rows;
+`python -m benchmarks.assembly` prints a table and fails if another process makes other bytes of the same rows;
 `--quick` does the same with fewer rounds and processes.
 """
 
@@ -14,21 +14,18 @@ import timeit
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from random import Random
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)  # `python benchmarks/assembly.py` puts the directory of the script there.
+from rich.console import Console
+from rich.table import Table
 
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from apps.prompt.assembly import assemble  # noqa: E402
-from apps.prompt.budgets import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS  # noqa: E402
-from apps.prompt.sanitizer import sanitize  # noqa: E402
-from apps.prompt.segments import Assembled, Part, encode_segments  # noqa: E402
-from apps.prompt.values import (  # noqa: E402
+from apps.launcher.places import PROJECT
+from apps.prompt.assembly import assemble
+from apps.prompt.budgets import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.segments import Assembled, Part, encode_segments
+from apps.prompt.values import (
     Block,
     IdentityCard,
     Invokable,
@@ -149,8 +146,8 @@ def _hash_elsewhere(number: int) -> str:
         "LC_ALL": LOCALES[number % len(LOCALES)],
         "TZ": ZONES[number // 2 % len(ZONES)],
     }
-    command = [sys.executable, __file__, "--hash-of", str(number)]
-    return subprocess.run(command, env=machine, capture_output=True, text=True, check=True).stdout.strip()
+    command = [sys.executable, "-m", "benchmarks.assembly", "--hash-of", str(number)]
+    return subprocess.run(command, cwd=PROJECT, env=machine, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def combined_hash(seed: int) -> str:

@@ -1,7 +1,7 @@
 """What a link of the audit chain costs a write, and how fast the books are verified, each beside the same work without it.
 
-`python -m benchmarks.audit` starts a PostgreSQL of its own, prints a table and fails if the books do not stand; `--quick` does the
-same with fewer acts.
+`python -m benchmarks.audit` starts a PostgreSQL of its own, prints a table and fails if the books do not
+stand; `--quick` does the same with fewer acts.
 """
 
 import argparse

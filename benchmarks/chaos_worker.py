@@ -1,4 +1,4 @@
-"""`python -m benchmarks.chaos_worker SECONDS ...`: Celery with the given words, in a process whose clock is so many seconds off."""
+"""`python -m benchmarks.chaos_worker SECONDS ...`: a Celery worker whose clock is so many seconds off."""
 
 import runpy
 import sys

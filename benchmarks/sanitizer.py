@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - the texts are in many scripts.
 """What the sanitizer and the scanner find, what they find wrongly, how fast they are and how their time grows.
 
-`python benchmarks/sanitizer.py` prints tables and fails where a promise is broken: false alarms, growth, or time per
+`python -m benchmarks.sanitizer` prints tables and fails where a promise is broken: false alarms, growth, or time per
 text. `--quick` measures fewer rounds; `--data DIR` reads the development data from elsewhere.
 """
 
@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)  # `python benchmarks/sanitizer.py` puts the directory of the script there.
+from rich.console import Console
+from rich.table import Table
 
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from apps.prompt.sanitizer import sanitize  # noqa: E402
-from apps.prompt.scanner import scan  # noqa: E402
-from benchmarks.sanitizer_floods import FLOODS  # noqa: E402
+from apps.launcher.places import PROJECT
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.scanner import scan
+from benchmarks.sanitizer_floods import FLOODS
 
 SMALL, LARGE = 4_096, 65_536
 GROWTH, MILLISECONDS = 1.3, 50.0
@@ -177,7 +175,7 @@ def _growth(work: Callable[[str], object], make: Callable[[int], str], rounds: i
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "injection")
+    parser.add_argument("--data", type=Path, default=PROJECT.parent / "shared" / "data" / "injection")
     options = parser.parse_args()
     console = Console()
     rounds = 2 if options.quick else 5

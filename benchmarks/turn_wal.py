@@ -1,7 +1,7 @@
 """Where the bytes go that a turn writes to the server's log of changes: table by table, of the product and of the plain loop.
 
-`python -m benchmarks.turn_wal` takes turns as `benchmarks.turn` does and reads what the server wrote with `pg_waldump`, without the
-whole pages that follow a checkpoint. `--records` names each index and each kind of record.
+`python -m benchmarks.turn_wal` takes turns as `benchmarks.turn` does and reads what the server wrote with
+`pg_waldump`, without the whole pages that follow a checkpoint. `--records` names each index and each kind of record.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """What waiting costs: 2,000 turns whose models take two seconds in one engine, and ten tenants of whom one floods it.
 
-`python -m benchmarks.waiting` starts a PostgreSQL, a broker, a stand-in model and workers of its own and prints a table beside the
-goals. It fails where a turn was left, and with `--strict` also where a goal is missed; `--quick` does the same with small numbers.
+`python -m benchmarks.waiting` starts a PostgreSQL, a broker, a stand-in model and workers of its own and prints a table
+beside the goals. It fails where a turn was left, and with `--strict` also where a goal is missed; `--quick` does the same with
+small numbers.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.waiting_engine TURNS`: one process that takes so many turns, waits for all their models at once, and tells.
+"""`python -m benchmarks.waiting_engine TURNS`: one process that waits for the models of so many turns at once, and tells.
 
-Started by `benchmarks.waiting`, which has put the messages into the database that the environment names. Afterwards the same
+`benchmarks.waiting` starts it and has put the messages into the database that the environment names. Afterwards the same
 requests are sent by a bare loop over the same client. It prints one line of JSON.
 """
 

@@ -1,4 +1,4 @@
-"""`python -m tests.proof_openapi` asks every operation of the OpenAPI document by thousands of requests, and its acts over MCP too.
+"""`python -m tests.proof_openapi` asks each operation of the OpenAPI document thousands of times, and its acts over MCP too.
 
 Two tenants stand in a PostgreSQL of its own, in each of which everything has happened once; the words of one are marked. An agent,
 an operator and an admin of the other ask over the whole of Django: by every limit once, and by what chance draws, with ids of

@@ -37,13 +37,13 @@ class BlockRow(Shown[MemoryBlock]):
         read_only_fields = fields
 
 
-SHOWN = frozenset(BlockRow.Meta.fields)
+BLOCK_FIELDS = frozenset(BlockRow.Meta.fields)
 
 
 class NewBlock(Body):
     """A block for an agent."""
 
-    shown = SHOWN
+    shown = BLOCK_FIELDS
     acts = (Act.BLOCK_WRITE,)
 
     agent_key = Text(required=False)
@@ -56,7 +56,7 @@ class NewBlock(Body):
 class BlockChange(Body):
     """What of a block shall read otherwise; an agent changes the body alone."""
 
-    shown = SHOWN
+    shown = BLOCK_FIELDS
     acts = (
         Act.BLOCK_WRITE,
         Act.BLOCK_AMEND,

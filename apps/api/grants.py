@@ -20,7 +20,7 @@ from apps.tenants.actions import withdraw_grants, write_grants
 from apps.tenants.grant_models import AgentGrants
 
 # More than there are.
-MOST: Final = 1000
+MOST_PERMISSIONS: Final = 1000
 NAMES: Final = (
     "Names such as `skill_fetch`. What is not among them the role may not do there; the role floor caps them."
 )
@@ -46,7 +46,7 @@ class NewGrants(Body):
 
     agent_key = Text()
     role = Text(help_text="`operator` or `agent`. Admins have all.")
-    permissions = ListField(child=Text(), max_length=MOST, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, help_text=NAMES)
 
 
 class GrantsChange(Body):
@@ -56,7 +56,7 @@ class GrantsChange(Body):
     shown = frozenset(GrantsRow.Meta.fields)
     whole = ("permissions",)
 
-    permissions = ListField(child=Text(), max_length=MOST, required=False, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, required=False, help_text=NAMES)
     version = Number(required=False, help_text="The version of the grants that was read.")
 
 

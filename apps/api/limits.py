@@ -20,7 +20,7 @@ from apps.tenants.grant_models import MemberLimit
 from apps.tenants.models import Membership
 
 # More than there are.
-MOST = 1000
+MOST_AGENTS = 1000
 AGENTS = "Ids of agents. None: nowhere at all. Agents made later are not among them until they are named."
 
 
@@ -44,7 +44,7 @@ class NewLimit(Body):
 
     member_id = Number(help_text="As `members/` lists them.")
     limited_act = Text(help_text="An act that operators have, such as `skill.approve`.")
-    agent_ids = ListField(child=Number(), max_length=MOST, help_text=AGENTS)
+    agent_ids = ListField(child=Number(), max_length=MOST_AGENTS, help_text=AGENTS)
 
 
 class LimitChange(Body):
@@ -54,7 +54,7 @@ class LimitChange(Body):
     shown = frozenset(LimitRow.Meta.fields)
     whole = ("agent_ids",)
 
-    agent_ids = ListField(child=Number(), max_length=MOST, required=False, help_text=AGENTS)
+    agent_ids = ListField(child=Number(), max_length=MOST_AGENTS, required=False, help_text=AGENTS)
     version = Number(required=False, help_text="The version of the limit that was read.")
 
 

@@ -35,13 +35,13 @@ class MemoryRow(Shown[AgentMemory]):
         read_only_fields = fields
 
 
-SHOWN = frozenset(MemoryRow.Meta.fields)
+MEMORY_FIELDS = frozenset(MemoryRow.Meta.fields)
 
 
 class NewMemory(Body):
     """The first memory of an agent."""
 
-    shown = SHOWN
+    shown = MEMORY_FIELDS
     acts = (Act.MEMORY_AMEND,)
 
     agent_key = Text(required=False)
@@ -51,7 +51,7 @@ class NewMemory(Body):
 class MemoryChange(Body):
     """The full new body."""
 
-    shown = SHOWN
+    shown = MEMORY_FIELDS
     acts = (Act.MEMORY_AMEND,)
     whole = ("body",)
 

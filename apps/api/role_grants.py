@@ -11,7 +11,7 @@ from rest_framework.serializers import ListField
 
 from apps.api.bodies import Body, Number, ReasonedDecision, Text
 from apps.api.filters import ChoiceFilter, FilterSet
-from apps.api.grants import MOST
+from apps.api.grants import MOST_PERMISSIONS
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.door import authorize
@@ -46,7 +46,7 @@ class NewRoleGrants(Body):
     shown = frozenset(RoleGrantsRow.Meta.fields)
 
     role = Text(help_text="`operator` or `agent`. Admins have all.")
-    permissions = ListField(child=Text(), max_length=MOST, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, help_text=NAMES)
     reason = Text(help_text="Why; it stays in the history.")
 
 
@@ -57,7 +57,7 @@ class RoleGrantsChange(Body):
     shown = frozenset(RoleGrantsRow.Meta.fields)
     whole = ("permissions",)
 
-    permissions = ListField(child=Text(), max_length=MOST, required=False, help_text=NAMES)
+    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, required=False, help_text=NAMES)
     version = Number(required=False, help_text="The version of the grants that was read.")
     reason = Text(required=False, help_text="Why; a change without it is refused.")
 

@@ -44,7 +44,7 @@ def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create(values: Values, actor: Actor) -> MemoryBlock:
+def _create_block(values: Values, actor: Actor) -> MemoryBlock:
     given = {name: value for name, value in values.items() if name != "agent"}
     return create_block(values["agent"].pk, actor=actor, values=given)
 
@@ -53,11 +53,11 @@ def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None
     return write_block(block, actor=actor, values=values, read_at=read_at)
 
 
-def _approve(block: MemoryBlock, actor: Actor, said: Values) -> MemoryBlock:
+def _approve_block(block: MemoryBlock, actor: Actor, said: Values) -> MemoryBlock:
     return approve_block(block, actor=actor, read_at=said["read_at"])
 
 
-def _is_unapproved(block: MemoryBlock) -> bool:
+def _is_unapproved_block(block: MemoryBlock) -> bool:
     return not block.is_approved
 
 
@@ -75,18 +75,18 @@ class BlockAdmin(GovernedAdmin):
     counts: ClassVar = {"body": SECTION_CHARACTERS}
     change_form_template = "console/block.html"
     saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
-    creates = Creation(Act.BLOCK_WRITE, _create, add_fields)
+    creates = Creation(Act.BLOCK_WRITE, _create_block, add_fields)
     amends = (Amendment(Act.BLOCK_WRITE, _write),)
     buttons = (
         Button(
             "approve",
             "Approve as it stands",
             Act.BLOCK_APPROVE,
-            _approve,
+            _approve_block,
             done="Approved. While it is pinned, the next session of every customer carries it as prose.",
             consequence="If you approve, and while the block is pinned, the next prompt of every customer of agent {agent}"
             " carries this text as prose, as if you had written it; until then it is quoted data.",
-            when=_is_unapproved,
+            when=_is_unapproved_block,
             folded=False,
         ),
         dating_button(Act.BLOCK_SET_LINE_DATES, date_block),

@@ -44,7 +44,7 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create(values: Values, actor: Actor) -> AgentMemory:
+def _create_memory(values: Values, actor: Actor) -> AgentMemory:
     return create_memory(values["agent"].pk, actor=actor, body=values["body"])
 
 
@@ -52,11 +52,11 @@ def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | Non
     return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
 
 
-def _approve(memory: AgentMemory, actor: Actor, said: Values) -> AgentMemory:
+def _approve_memory(memory: AgentMemory, actor: Actor, said: Values) -> AgentMemory:
     return approve_memory(memory, actor=actor, read_at=said["read_at"])
 
 
-def _is_unapproved(memory: AgentMemory) -> bool:
+def _is_unapproved_memory(memory: AgentMemory) -> bool:
     return not memory.is_approved
 
 
@@ -72,18 +72,18 @@ class MemoryAdmin(GovernedAdmin):
     fields = ("body",)
     counts = dict.fromkeys(fields, SECTION_CHARACTERS)
     change_form_template = "console/memory.html"
-    creates = Creation(Act.MEMORY_AMEND, _create, add_fields)
+    creates = Creation(Act.MEMORY_AMEND, _create_memory, add_fields)
     amends = (Amendment(Act.MEMORY_AMEND, _amend),)
     buttons = (
         Button(
             "approve",
             "Approve as it stands",
             Act.MEMORY_APPROVE,
-            _approve,
+            _approve_memory,
             done="Approved. The next session of every customer carries it as prose.",
             consequence="If you approve, the next prompt of every customer of agent {agent} carries this text as prose,"
             " as if you had written it; until then it is quoted data.",
-            when=_is_unapproved,
+            when=_is_unapproved_memory,
             folded=False,
         ),
         dating_button(Act.MEMORY_SET_LINE_DATES, date_memory),

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import PasswordChangeView
 from django.db import transaction
 from django.http import HttpResponse

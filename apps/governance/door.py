@@ -165,13 +165,13 @@ def refuse_stale(row: Governed, read_at: int | None) -> None:
 
 def _take_over(row: Governed, stored: Governed) -> None:
     """Let the row be what stands in the database, its state included."""
-    for field in row._meta.concrete_fields:
-        value = getattr(stored, field.attname)
-        if isinstance(field, FSMFieldMixin):
+    for column in row._meta.concrete_fields:
+        value = getattr(stored, column.attname)
+        if isinstance(column, FSMFieldMixin):
             # refresh_from_db() leaves a protected state as it was read, and assigning to it is refused.
-            row.__dict__[field.attname] = value
+            row.__dict__[column.attname] = value
         else:
-            setattr(row, field.attname, value)
+            setattr(row, column.attname, value)
 
 
 def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:

@@ -28,8 +28,8 @@ def _given(passage: Passage | None) -> tuple[Passage, ...]:
 
 def _texts(held: IdentityCard | Persona | None) -> Iterator[Passage]:
     """The passages among a value's fields."""
-    for field in fields(held) if held else ():
-        yield from _given(getattr(held, field.name))
+    for each in fields(held) if held else ():
+        yield from _given(getattr(held, each.name))
 
 
 def _known_of(profile: Profile | None) -> Iterator[Passage]:

@@ -7,11 +7,11 @@ from django.db import models
 from django.db.models.functions import Now
 
 from apps.governance.models import Proposal
-from apps.review.comments import models as comment_models
-from apps.review.filters import models as filter_models
+from apps.review.comments.models import Comment
+from apps.review.filters.models import SavedFilter
 
 # Django looks for an app's models here.
-__all__ = ["BulkDecision", "BulkItem", "comment_models", "filter_models"]
+__all__ = ["BulkDecision", "BulkItem", "Comment", "SavedFilter"]
 
 
 class BulkDecision(models.Model):

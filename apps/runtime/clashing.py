@@ -1,6 +1,7 @@
 """What lines of memory contradict in what their agent goes by: a question to whoever wrote or reviews them, never a refusal.
 
-Told by words and plain grammar, without a model (`apps.texts.contradictions`); skills are not looked at here, they are many.
+Found by words and plain grammar, without a model (`apps.texts.contradictions`).
+Skills are not looked at here, they are many.
 """
 
 from collections.abc import Iterable

@@ -11,35 +11,42 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
-from apps.tenants import login_models
+from apps.tenants.account_models import AccountEvent
 from apps.tenants.agent_tokens import AgentToken
+from apps.tenants.attempt_models import SignInAttempts
 from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
+from apps.tenants.factor_models import RecoveryCode, SecondFactor
 from apps.tenants.grant_models import AgentGrants, RoleGrants
 from apps.tenants.member_models import Membership, User
 from apps.tenants.rules import MOST_STEPS
+from apps.tenants.session_store import BrowserSession
 from apps.tenants.taught import Taught
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
 from apps.tenants.visits import StaffAccess
 
 # Django looks for an app's models here.
 __all__ = [
+    "AccountEvent",
     "Agent",
     "AgentGrants",
     "AgentToken",
+    "BrowserSession",
     "Endpoint",
     "InvokableAgent",
     "Membership",
     "ModelPrice",
+    "RecoveryCode",
     "RoleGrants",
     "RoleTemplate",
     "SealedSecret",
+    "SecondFactor",
+    "SignInAttempts",
     "StaffAccess",
     "Tenant",
     "TenantSettings",
     "User",
     "known_timezone",
-    "login_models",
     "slug_rule",
 ]
 

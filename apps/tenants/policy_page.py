@@ -13,8 +13,8 @@ from apps.launcher.places import PROJECT
 
 _HEAD: Final = """# Who may do what
 
-This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy.py`. Nobody edits it;
-`sync_policy --check` and a test fail when it is out of date.
+This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy.py`.
+Nobody edits it; `sync_policy --check` and a test fail when it is out of date.
 
 **yes**: the act applies at once. **proposes**: the same content becomes a proposal and waits for a person. **no**: refused on every
 surface, whatever grants somebody holds, and by PostgreSQL below. Grants narrow what stands here and never widen it.

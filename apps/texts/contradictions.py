@@ -148,10 +148,10 @@ def _pairs(said: Sequence[_Said], others: Sequence[_Said]) -> Iterator[tuple[_Sa
     by_key: dict[str, list[int]] = defaultdict(list)
     everything = [*said, *others]
     for number, each in enumerate(everything):
-        for key in each.statement.keys:
-            by_key[key].append(number)
+        for word in each.statement.keys:
+            by_key[word].append(number)
     for number, each in enumerate(said):
-        near = {other for key in sorted(each.statement.keys) for other in by_key[key] if other > number}
+        near = {other for word in sorted(each.statement.keys) for other in by_key[word] if other > number}
         for other in sorted(near):
             yield each, everything[other]
 

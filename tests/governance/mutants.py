@@ -204,7 +204,8 @@ def _grants() -> Iterator[DatabaseMutant]:
         ("memory_memoryblock", "block"),
         ("tenants_agent", "agent"),
     ):
-        written = f"tests/governance/test_fields.py::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
+        fields = "tests/governance/test_fields.py"
+        written = f"{fields}::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
         yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS))
     for table in (table.name for table in tenant_tables()):
         given = f"GRANT TRUNCATE ON {table} TO {agent}"
