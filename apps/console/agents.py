@@ -9,10 +9,10 @@ from django.utils import timezone
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.forms import TokenRequest
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.people import label_of
 from apps.console.requests import actor_of, people_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.door import may

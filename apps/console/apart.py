@@ -13,9 +13,9 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.diffs import FieldDiff, side_by_side
-from apps.console.history import url_of_versions
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of, people_of
+from apps.console.row_urls import url_of_versions
 from apps.console.why import named, named_row
 from apps.governance.acting import acting
 from apps.governance.actors import Actor

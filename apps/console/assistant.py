@@ -13,10 +13,10 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
-from apps.console.desk_page import excerpt
 from apps.console.forms import Prose
 from apps.console.requests import actor_of
 from apps.console.talking import Saying, sent, shown_in
+from apps.console.titles import excerpt
 from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_talk, say_in_talk

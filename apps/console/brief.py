@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from apps.console.counted_days import Counted
-from apps.console.history import url_of_subject
 from apps.console.refusals import reason_of
+from apps.console.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
 from apps.governance.policy import Act

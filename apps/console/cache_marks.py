@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.console.templatetags.console import grouped
+from apps.console.usage import grouped
 from apps.prompt.breakpoints import Lifetime
 from apps.prompt.ledger import Mark, marks_of
 from apps.prompt.values import Slot

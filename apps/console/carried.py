@@ -4,20 +4,18 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib.admin import AdminSite
-from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.history import url_of_subject
 from apps.console.requests import actor_of
+from apps.console.row_urls import CARRIED_MODELS, url_of_subject
 from apps.console.titles import title_of
 from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.prompt.lines import bare, lines_of
-from apps.runtime.told import COUNTED, PARTS_READ, SHOWN, TOLD, who_was_told
+from apps.runtime.told import COUNTED, PARTS_READ, SHOWN, who_was_told
 
 LINES_OFFERED: Final = 60
 LARGEST_VERSION: Final = 2**31 - 1
@@ -33,7 +31,6 @@ TEXTS: Final = (
     "preferences",
     "notes",
 )
-_NOUNS: Final = {model._meta.label_lower: model for model in TOLD}
 
 
 class Which(forms.Form):
@@ -54,12 +51,6 @@ class Which(forms.Form):
         help_text="Exactly as the prompt has it. Left out, it is any of the row's words.",
         widget=UnfoldAdminTextInputWidget,
     )
-
-
-def url_of_carried(row: Model) -> str:
-    """Where a page asks who was told its row; empty for what no prompt carries."""
-    label = row._meta.label_lower
-    return reverse("admin:carried", args=[label, row.pk]) if label in _NOUNS else ""
 
 
 def carried_page(request: HttpRequest, record_type: str, record_id: int, site: AdminSite) -> HttpResponse:
@@ -87,7 +78,7 @@ def carried_page(request: HttpRequest, record_type: str, record_id: int, site: A
 
 
 def _row_named(request: HttpRequest, record_type: str, record_id: int) -> Governed:
-    model: Any = _NOUNS.get(record_type)  # Any: its manager is typed per noun
+    model: Any = CARRIED_MODELS.get(record_type)  # Any: its manager is typed per noun
     row: Governed | None = model.objects.visible_to(actor_of(request)).filter(pk=record_id).first() if model else None
     if row is None:
         raise Http404("There is no such row, or no prompt carries it.")

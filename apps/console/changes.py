@@ -7,11 +7,12 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import change, url_of_subject
+from apps.console.history import change
 from apps.console.lists import LatelyFilter
 from apps.console.panels import Panels
 from apps.console.refused_attempts import link_of
 from apps.console.requests import people_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.governance.models import AuditLink, ChangeRecord
 

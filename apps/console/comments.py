@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
@@ -17,7 +18,6 @@ from apps.console.markup import plain_words, rendered
 from apps.console.panels import Panels
 from apps.console.people import People
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import badge
 from apps.console.titles import moment, title_of
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor

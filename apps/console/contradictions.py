@@ -10,15 +10,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt
 from apps.console.forms import Decision, OptionalReason, Prose
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import badge
-from apps.console.titles import moment
+from apps.console.row_urls import url_of_subject
+from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.policy import Act

@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.console.history import url_of_subject
 from apps.console.requests import actor_of
+from apps.console.row_urls import url_of_subject
 from apps.runtime.curation import ANY, curated, suggested_for
 from apps.skills.curating import Cause
 from apps.skills.models import Skill

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
+from apps.console.titles import excerpt
 from apps.console.transcripts import reported_at, transcript
 from apps.console.worked_lists import WorkedAdmin
 from apps.conversations.models import Conversation, Message
@@ -21,7 +22,6 @@ from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 
 LINES_SHOWN = 8
-EXCERPT_CHARACTERS = 120
 
 
 def lately(conversation: Conversation, actor: Actor) -> dict[str, Any]:
@@ -29,12 +29,6 @@ def lately(conversation: Conversation, actor: Actor) -> dict[str, Any]:
     since = conversation.events.filter(turn_id__isnull=True)
     lines = transcript(conversation)[-LINES_SHOWN:]
     return {"lines": lines, "waiting": since, "reported_at": reported_at(conversation, actor)}
-
-
-def excerpt(text: str) -> str:
-    """The beginning of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= EXCERPT_CHARACTERS else f"{line[:EXCERPT_CHARACTERS]}…"
 
 
 def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:

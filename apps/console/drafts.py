@@ -8,12 +8,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from apps.console.badges import badge, grounded
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import DeskAdmin, draft_settled, excerpt, lately, next_draft
+from apps.console.desk_page import DeskAdmin, draft_settled, lately, next_draft
 from apps.console.forms import Decision, OptionalReason, Prose
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import badge, grounded
+from apps.console.titles import excerpt
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor

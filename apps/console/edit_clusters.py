@@ -12,17 +12,16 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt
 from apps.console.diffs import field_diffs
 from apps.console.figures import Plot, stacks
 from apps.console.forms import Decision, OptionalReason, Prose, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.lists import TabbedList
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
-from apps.console.titles import moment
+from apps.console.row_urls import url_of_subject
+from apps.console.titles import excerpt, moment
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act

@@ -8,12 +8,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import DeskAdmin, escalation_settled, excerpt, lately, next_escalation
+from apps.console.desk_page import DeskAdmin, escalation_settled, lately, next_escalation
 from apps.console.forms import Decision, Prose
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import badge
+from apps.console.titles import excerpt
 from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
 from apps.desk.rules import ANSWER_CHARACTERS, WHY_CHARACTERS

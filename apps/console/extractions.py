@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.console.transcripts import transcript
 from apps.learning.models import Extraction

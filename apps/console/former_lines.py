@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from apps.console.history import url_of_subject
+from apps.console.row_urls import url_of_subject
 from apps.memory.ledger import Remembered, ledger_of
 from apps.memory.models import AgentMemory, MemoryLine
 

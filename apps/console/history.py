@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from django.apps import apps
 from django.db.models import Model, QuerySet
-from django.urls import NoReverseMatch, reverse
 
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.people import People, label_of, label_of_agent
-from apps.console.rights_forms import in_words
+from apps.console.titles import in_words
 from apps.governance.models import ChangeRecord, ChangeText
 from apps.governance.versions import records_of
 
@@ -69,23 +68,6 @@ def _said(name: str, value: object, people: People) -> object:
     if name == "agent_ids" and isinstance(value, list):
         return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
     return "\n".join(in_words(each) for each in value) if name == "permissions" and isinstance(value, list) else value
-
-
-def url_of_subject(subject_type: str, subject_id: int) -> str:
-    """The page of whatever a record or a proposal is about; empty where the console has none."""
-    try:
-        return reverse(f"admin:{subject_type.replace('.', '_')}_change", args=[subject_id])
-    except NoReverseMatch:
-        return ""
-
-
-def url_of_versions(subject_type: str, subject_id: int) -> str:
-    """The page of all versions of the same; empty where the console has none."""
-    page = f"admin:{subject_type.replace('.', '_')}_versions"
-    try:
-        return f"{reverse(page, args=[subject_id])}#changes"
-    except NoReverseMatch:
-        return ""
 
 
 def _read(records: QuerySet[ChangeRecord], people: People) -> Iterator[Change]:

@@ -2,7 +2,7 @@
 
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
+from apps.console.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable

@@ -6,14 +6,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt
 from apps.console.diffs import field_diffs
 from apps.console.forms import OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
-from apps.console.titles import moment
+from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.lessons.actions import (

@@ -9,12 +9,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.deeds import Button, Values
-from apps.console.desk_page import excerpt
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
-from apps.console.titles import moment
+from apps.console.row_urls import url_of_subject
+from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.examples import is_correction, keep_as_example, words_of

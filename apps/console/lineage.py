@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.console.history import url_of_subject
+from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor

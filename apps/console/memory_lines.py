@@ -6,12 +6,11 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.http import urlencode
 
-from apps.console.carried import url_of_carried
 from apps.console.dated_lines import DueFilter
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.requests import actor_of, people_of
+from apps.console.row_urls import url_of_carried, url_of_subject
 from apps.console.titles import moment
 from apps.console.whose import SENTENCES
 from apps.conversations.models import Conversation

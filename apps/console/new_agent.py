@@ -13,8 +13,8 @@ from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.agents import standing
-from apps.console.history import url_of_subject
 from apps.console.requests import actor_of, settings_of
+from apps.console.row_urls import url_of_subject
 from apps.console.talking import sent
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor

@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apps.console.history import url_of_subject
+from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.memory.models import CustomerProfile, ProfileLine

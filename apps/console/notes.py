@@ -10,12 +10,12 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES
 
+from apps.console.badges import badge
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.flags import flags
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act

@@ -1,5 +1,6 @@
 """Names for the labels rows carry: `operator:7` is a person, `agent:support` an agent."""
 
+import re
 from operator import itemgetter
 
 from django.db.models import Value
@@ -61,3 +62,11 @@ def _label(row_id: int, kind: str) -> str:
     if kind == AGENT:
         return label_of_agent(row_id)
     return f"staff:{row_id}" if kind else label_of(row_id)
+
+
+AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
+
+
+def agents_named(label: str, people: People) -> str:
+    """What a record calls a row, with the agents in it by name."""
+    return AGENT_NUMBER.sub(lambda found: people[label_of_agent(int(found[1]))], label)

@@ -17,11 +17,10 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from apps.console.desk_page import excerpt
 from apps.console.requests import actor_of, people_of
 from apps.console.sessions import shown_parts
 from apps.console.talking import Saying, sent, shown_in
-from apps.console.titles import FOR_WHOM, title_of
+from apps.console.titles import FOR_WHOM, excerpt, title_of
 from apps.console.transcripts import as_text, transcript
 from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from apps.console.requests import actor_of, settings_of
-from apps.console.rights_forms import in_words
+from apps.console.titles import in_words
 from apps.governance.actors import Actor, Role
 from apps.governance.door import may
 from apps.governance.policy import POLICY, Act, default_grants

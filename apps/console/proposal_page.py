@@ -12,12 +12,12 @@ from apps.console.brought import brought
 from apps.console.comments import comments_panel
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.flags import flags
-from apps.console.history import url_of_subject
 from apps.console.people import People
 from apps.console.private_flags import private_flags
 from apps.console.proposal_queues import just_applied
 from apps.console.reach import reach_panel
 from apps.console.requests import actor_of
+from apps.console.row_urls import url_of_subject
 from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.evidence import CONVERSATION, CONVERSATIONS

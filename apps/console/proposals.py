@@ -8,13 +8,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.console import proposal_words as words
+from apps.console.badges import badge
 from apps.console.deeds import Tabs
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
 from apps.console.proposal_queues import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
-from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
 from apps.review.consequences import consequence_of

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 
 from apps.console.books import this_month
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.lists import LatelyFilter, TabbedList
 from apps.console.panels import Panels
 from apps.console.requests import actor_of, people_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment, title_of
 from apps.governance.actors import Actor, Role
 from apps.governance.models import AuditCheck, AuditLink, Refusal

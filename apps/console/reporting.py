@@ -16,11 +16,10 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from apps.console.deeds import Button, Refused, Shown, Values, decisions_on
-from apps.console.desk_page import excerpt
 from apps.console.forms import Decision, Prose
 from apps.console.lists import TabbedList
 from apps.console.requests import actor_of
-from apps.console.titles import moment
+from apps.console.titles import excerpt, moment
 from apps.console.transcripts import Spoken, reported_at
 from apps.conversations.models import Message
 from apps.desk.reports.models import Report

@@ -10,12 +10,13 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt, next_report, report_settled
+from apps.console.desk_page import next_report, report_settled
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
+from apps.console.titles import excerpt
 from apps.conversations.models import InboundEvent
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report

@@ -16,9 +16,9 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.diffs import FieldDiff, field_diffs
-from apps.console.history import url_of_subject
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid

@@ -9,11 +9,12 @@ from django.urls import reverse
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.forms import OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.people import label_of
 from apps.console.requests import actor_of, people_of
-from apps.console.rights_forms import GrantsForm, LimitForm, RoleGrantsForm, by_noun, in_words
+from apps.console.rights_forms import GrantsForm, LimitForm, RoleGrantsForm, by_noun
+from apps.console.row_urls import url_of_subject
+from apps.console.titles import in_words
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act, default_grants
 from apps.tenants.actions import (

@@ -15,6 +15,7 @@ from unfold.widgets import (
 
 from apps.console.forms import Decision, GovernedForm, Prose
 from apps.console.people import label_of, people_of_tenant
+from apps.console.titles import in_words
 from apps.governance.actors import Role
 from apps.governance.policy import POLICY, Act, codenames, default_grants
 from apps.tenants.member_models import ROLES
@@ -116,9 +117,3 @@ def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
         if held:
             groups.setdefault(noun, []).extend(held)
     return list(groups.items())
-
-
-def in_words(name: str) -> str:
-    """A grant as people read it, such as "persona amend: avoid"."""
-    act, _, field = name.replace("__", ":").partition(":")
-    return f"{act}: {field}".replace("_", " ") if field else act.replace("_", " ")

@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from apps.console.badges import badge
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.forms import GovernedForm, OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.lists import TabbedList
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act

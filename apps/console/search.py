@@ -15,10 +15,9 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.history import url_of_subject
-from apps.console.people import People, people_of_tenant
+from apps.console.people import People, agents_named, people_of_tenant
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import agents_named
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import title_of
 from apps.conversations.models import Message
 from apps.governance.actors import Actor

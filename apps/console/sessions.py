@@ -13,10 +13,10 @@ from django.http import HttpRequest
 from apps.console.cache_marks import SlotMark, marked, marks_by_slot, title_of_slot
 from apps.console.diffs import Piece
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.people import people_of_tenant
 from apps.console.requests import actor_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.llm.tokens import tokens_of
 from apps.prompt.segments import NotSegments, Part, Segment, decode_segments

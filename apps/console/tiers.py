@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.console.badges import badge
 from apps.console.deeds import Amendment, Button, Values
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
-from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act

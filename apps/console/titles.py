@@ -79,3 +79,18 @@ def title_of(row: Any) -> str:
 def moment(at: datetime | None) -> str:
     """A time as every page writes it."""
     return date_format(timezone.localtime(at), "j M Y H:i") if at else "never"
+
+
+def in_words(name: str) -> str:
+    """A grant as people read it, such as "persona amend: avoid"."""
+    act, _, field = name.replace("__", ":").partition(":")
+    return f"{act}: {field}".replace("_", " ") if field else act.replace("_", " ")
+
+
+EXCERPT_CHARACTERS = 120
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT_CHARACTERS else f"{line[:EXCERPT_CHARACTERS]}…"

@@ -8,13 +8,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from apps.console.badges import badge
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import lately
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
-from apps.console.templatetags.console import badge
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.runtime.tool_approvals import forbid_call, let_call

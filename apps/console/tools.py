@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.forms import GovernedForm, OptionalReason
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.history import url_of_subject
 from apps.console.panels import Panels
+from apps.console.row_urls import url_of_subject
 from apps.console.tool_servers import shape_of
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid

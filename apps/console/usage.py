@@ -54,3 +54,8 @@ def total(calls: Iterable[ModelCall]) -> Usage:
         unpriced=sum(call.cost_micro_usd is None for call in known),
         is_stand_in=sum(call.is_stand_in for call in known),
     )
+
+
+def grouped(number: int | str) -> str:
+    """A number with its thousands apart; words stay what they are."""
+    return number if isinstance(number, str) else f"{number:,}"

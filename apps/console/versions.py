@@ -10,12 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from apps.console.carried import url_of_carried
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.history import SHOWN_CHANGES, all_changes_of, changes_of, in_order
 from apps.console.people import People
 from apps.console.refusals import status_of
 from apps.console.requests import people_of
+from apps.console.row_urls import url_of_carried
 from apps.console.titles import title_of
 from apps.governance.errors import Erased, GovernanceError
 from apps.governance.models import Governed

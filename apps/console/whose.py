@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from apps.console.history import url_of_subject
+from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Governed, Taint

@@ -10,9 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from apps.console.diffs import label_of
-from apps.console.history import url_of_subject, url_of_versions
 from apps.console.reporting import form_about
 from apps.console.requests import actor_of, people_of
+from apps.console.row_urls import url_of_subject, url_of_versions
 from apps.console.transcripts import Call, call_of
 from apps.console.usage import total
 from apps.prompt.overlap import Cut, cut

@@ -22,3 +22,10 @@ def content_sha256(*parts: str) -> str:
     # Each part with its length: no separator, which a text could hold, decides where one ends and the next begins.
     encoded = [part.encode() for part in parts]
     return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in encoded)).hexdigest()
+
+
+def storable_text(text: str) -> str:
+    """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.replace("\x00", "").encode(errors="replace").decode()

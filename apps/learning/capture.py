@@ -22,7 +22,6 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.policy import Act
-from apps.learning.extraction import transcript
 from apps.learning.habits import find_habits
 from apps.learning.lessons import cases
 from apps.learning.lessons.cases import Case, Untaught
@@ -31,6 +30,7 @@ from apps.learning.lessons.models import LearningVersion, LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import own_templates
 from apps.learning.rules import known_of
+from apps.learning.transcripts import transcript
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known
 from apps.texts.private import Firewall

@@ -14,9 +14,9 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
+from apps.learning.digest_runs import write_run
 from apps.learning.extraction import CALL_SECONDS, learning_backend, learning_model
 from apps.learning.in_bounds import taken_over_by
-from apps.learning.journal import write_run
 from apps.learning.lessons.actions import apply_version, propose_version
 from apps.learning.lessons.digesting import Accepted, Malformed, Refused, digest_schema, parse_digest, vet
 from apps.learning.lessons.journal import mark_digested, one_at_a_time

@@ -11,12 +11,12 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Invalid
 from apps.governance.policy import Act
-from apps.learning.extraction import transcript
 from apps.learning.lessons.actions import keep_example
 from apps.learning.lessons.examples import Words
 from apps.learning.lessons.models import Example, Lesson
 from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import known_about, own_templates
+from apps.learning.transcripts import transcript
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import IntegrityError
 from django.utils.module_loading import import_string
 
-from apps.conversations.models import Conversation, Message
-from apps.conversations.rules import Line, ToolCall
+from apps.conversations.models import Conversation
+from apps.conversations.rules import Line
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Frozen, GovernanceError
@@ -24,6 +24,7 @@ from apps.learning.models import Extraction
 from apps.learning.protecting import known_about, only_day, own_templates
 from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet, without_recalled
 from apps.learning.spending import Counted
+from apps.learning.transcripts import transcript
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,
@@ -163,24 +164,6 @@ def attempt(tenant_id: int, conversation_id: int) -> None:
         extract(conversation_id, actor=system_actor(tenant_id, "extractor"), backend=learning_backend())
     except BackendError as error:
         logger.warning("extraction postponed", extra={"conversation_id": conversation_id, "code": error.code})
-
-
-def transcript(conversation: Conversation) -> list[Line]:
-    """What was said and done, with each tool call's result at the call, and what people reported as wrong."""
-    rows = Message.objects.filter(conversation=conversation).exclude(sender=Message.Sender.TOOL).order_by("position")
-    wrong = _reported(conversation)
-    return [
-        Line(sender, text, tuple(ToolCall(**call) for call in calls), wrong.get(message_id, ""))
-        for message_id, sender, text, calls in rows.values_list("pk", "sender", "text", "tool_calls")
-    ]
-
-
-def _reported(conversation: Conversation) -> Mapping[int, str]:
-    """By message, in the house's words alone: what a person wrote about it reaches no model from here."""
-    reasons: dict[int, dict[str, None]] = {}
-    for report in conversation.reports.standing().order_by("pk"):
-        reasons.setdefault(report.message_id, {})[report.get_reason_code_display()] = None
-    return {message_id: "; ".join(said) for message_id, said in reasons.items()}
 
 
 def _decide(

@@ -1,6 +1,6 @@
 """The one writer of verdicts: one row per conversation, whoever comes second reads the first one's; and of runs of the digest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
@@ -8,8 +8,7 @@ from django.db import IntegrityError
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.learning.lessons.models import LearningVersion
-from apps.learning.models import DigestRun, Extraction
+from apps.learning.models import Extraction
 from apps.learning.used import used
 from apps.llm.backend import Reply
 from apps.skills.models import Skill
@@ -53,29 +52,4 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             tool_names=list(finding.tool_names),
             masked_counts=dict(finding.masked_counts),
             **used(finding.reply, actor=actor),
-        )
-
-
-def write_run(
-    agent_id: int,
-    *,
-    actor: Actor,
-    verdict: DigestRun.Verdict,
-    reasons: Sequence[str],
-    lesson_ids: Sequence[int],
-    unknown_lesson_ids: Sequence[int],
-    version: LearningVersion | None,
-    reply: Reply | None,
-) -> DigestRun:
-    """Write down what came of one digest."""
-    with acting(actor):
-        return DigestRun.objects.create(
-            tenant_id=actor.tenant_id,
-            agent_id=agent_id,
-            verdict=verdict,
-            reasons=list(reasons),
-            lesson_ids=list(lesson_ids),
-            unknown_lesson_ids=list(unknown_lesson_ids),
-            learning_version=version,
-            **used(reply, actor=actor),
         )

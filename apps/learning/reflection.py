@@ -24,7 +24,7 @@ from apps.governance.errors import Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
-from apps.learning.extraction import learning_backend, learning_model, shown, transcript
+from apps.learning.extraction import learning_backend, learning_model, shown
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Reflection
 from apps.learning.observing import observe
@@ -44,6 +44,7 @@ from apps.learning.rules import (
     vet,
 )
 from apps.learning.spending import Counted, LearningWaits
+from apps.learning.transcripts import transcript
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.memory.bringing import Brought
 from apps.prompt.extraction import Malformed

@@ -79,3 +79,8 @@ def _without_forged_sections(text: str, shadow: bytes) -> str:
     if not (b"#" in shadow or b"---" in shadow or (b"[" in shadow and any(header in shadow for header in _HEADERS))):
         return text
     return _FORGERY.sub(r"\1\\", "\n" + text)[1:]
+
+
+def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
+    """The result of a tool as the model reads it: sanitized, and cut at `cap` characters (R071)."""
+    return sanitize(text, cap).text

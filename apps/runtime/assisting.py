@@ -22,6 +22,7 @@ from apps.llm.backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.prompt.framing import canonical_json, fence_lines
+from apps.prompt.sanitizer import clean
 from apps.prompt.tool_names import (
     FIND_SKILLS,
     LIST_CONVERSATIONS,
@@ -32,8 +33,7 @@ from apps.prompt.tool_names import (
     SOUL_UPDATE,
 )
 from apps.runtime.models import Spend, ToolStep
-from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool, Offer, clean
+from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.models import Skill
 from apps.tenants.identity import member_served
 

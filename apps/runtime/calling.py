@@ -13,6 +13,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, IllegalTransition
 from apps.governance.refusals import note
+from apps.governance.text import storable_text
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, SAVED_ENOUGH, Counter, Repeat
@@ -23,7 +24,6 @@ from apps.runtime.others_tools import OthersTool
 from apps.runtime.outside import OutsideTool, Toolbox
 from apps.runtime.routing import meant
 from apps.runtime.rules import TOOL_CALLS_PER_TURN
-from apps.runtime.steps import storable_text
 from apps.runtime.tooling import Context, HouseTool
 from apps.tools.actions import spend_approval
 from apps.tools.models import ToolApproval

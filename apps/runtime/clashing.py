@@ -17,9 +17,9 @@ from apps.memory.ledger import Remembered
 from apps.prompt.line_dates import holding, is_expired
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
+from apps.prompt.sanitizer import clean
 from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
-from apps.runtime.tooling import clean
 from apps.tenants.private_lines import told_private
 from apps.texts.contradictions import Finding, Part, Written, contradictions
 from apps.texts.days import told_by_today

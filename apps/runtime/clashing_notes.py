@@ -12,8 +12,8 @@ from django.utils import timezone
 from apps.memory.models import CustomerProfile
 from apps.prompt.line_dates import holding
 from apps.prompt.lines import bare, known, lines_of
+from apps.prompt.sanitizer import clean
 from apps.runtime.clashing import QUOTED, SHOWN, Clash
-from apps.runtime.tooling import clean
 from apps.texts.contradictions import Part, Written, contradictions
 from apps.texts.days import told_by_today
 

@@ -25,11 +25,12 @@ from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, first_moment, holding, last_moment, told_dates
 from apps.prompt.line_edits import SHOWN, Edit, Edited, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
+from apps.prompt.sanitizer import clean
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.clashing import with_advice
 from apps.runtime.clashing_notes import TEXTS, texts_of
 from apps.runtime.hearing import heard_in
-from apps.runtime.tooling import Context, HouseTool, Offer, clean
+from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.tenants.moments import zone_of
 
 # What of the live state a turn has seen.

@@ -7,10 +7,11 @@ from typing import Any
 
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import ToolCall
+from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject, Reply
 from apps.llm.prices import NO_RATES, OwnRates, priced
 from apps.runtime.models import ToolStep
-from apps.runtime.steps import ANSWERED, Said, Step, canonical_object, storable_text
+from apps.runtime.steps import ANSWERED, Said, Step, canonical_object
 
 SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,

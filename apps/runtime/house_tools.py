@@ -19,7 +19,7 @@ from apps.personas.models import Persona
 from apps.prompt.framing import canonical_json, fence
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_edits import too_long
-from apps.prompt.sanitizer import sanitize
+from apps.prompt.sanitizer import clean, sanitize
 from apps.prompt.tool_names import (
     DRAFT_SKILL,
     GET_SKILL,
@@ -42,9 +42,8 @@ from apps.runtime.noting import NOTING
 from apps.runtime.planning import PLANNING
 from apps.runtime.playground import tried_skill
 from apps.runtime.rendering import RENDERING
-from apps.runtime.steps import whole_number
 from apps.runtime.tending import TENDING
-from apps.runtime.tooling import Context, HouseTool, Offer, clean
+from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.actions import draft_skill
 from apps.skills.fetching import approved_skill
 from apps.skills.files import content_of, refuse_fetch

@@ -13,6 +13,7 @@ from django.db import IntegrityError, connection
 from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject
 from apps.runtime.claims import Claim
 from apps.runtime.entries import cost_of, has_asked, message_rows, without_transcript
@@ -20,7 +21,7 @@ from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
 from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
-from apps.runtime.steps import Step, sent_again, skills_read, storable_text
+from apps.runtime.steps import Step, sent_again, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
 from apps.telemetry.counts import TURNS
 

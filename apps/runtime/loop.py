@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
+from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
 from apps.llm.blocks import with_marks, with_note
 from apps.prompt.tool_names import BETWEEN_AGENTS
@@ -11,7 +12,7 @@ from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
 from apps.runtime.budgets import Money
 from apps.runtime.rules import shortened_start
-from apps.runtime.steps import Said, Step, canonical_object, storable_text
+from apps.runtime.steps import Said, Step, canonical_object
 
 MAX_REPLY_TOKENS = 2048
 CALL_SECONDS = 60.0

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from apps.conversations.rules import ToolCall
+from apps.governance.text import storable_text
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.runtime.models import ToolStep
-from apps.runtime.steps import storable_text
 
 
 @dataclass(frozen=True, slots=True)

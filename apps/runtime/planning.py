@@ -7,9 +7,10 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
+from apps.prompt.sanitizer import clean
 from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
 from apps.runtime.hearing import heard_in, whose_words
-from apps.runtime.tooling import Context, HouseTool, Offer, clean
+from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.schedules.actions import deprecate_schedule, draft_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill

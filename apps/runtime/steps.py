@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from apps.conversations.rules import ToolCall
+from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.framing import canonical
 from apps.prompt.tool_names import GET_SKILL, SKILL_VIEW
+from apps.runtime.tooling import whole_number
 
 # What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.
 ANSWERED: Final[JsonObject] = {"role": "user"}
@@ -65,11 +67,6 @@ def _use(block: Mapping[str, Json]) -> ToolUse:
     return ToolUse(str(block["id"]), str(block["name"]), dict(arguments) if isinstance(arguments, Mapping) else {})
 
 
-def whole_number(value: object) -> int:
-    """A number as a tool's schema lets it pass: 12.0 is a whole one there, and none in the database."""
-    return int(str(value).removesuffix(".0"))
-
-
 def skills_read(calls: Iterable[ToolCall]) -> Iterator[int]:
     """The skills whose approved runbooks these calls gave, once for each call; a look at a draft is no use of it."""
     return (whole_number(call.arguments["skill_id"]) for call in calls if not call.is_error and _gave_approved(call))
@@ -112,13 +109,6 @@ def ordered(stored: JsonObject) -> JsonObject:
     """What was an object of that form, as the database gave it back: its keys in their order again."""
     in_order: JsonObject = canonical(stored)  # type: ignore[assignment]  # an object stays one
     return in_order
-
-
-def storable_text(text: str) -> str:
-    """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    return text.replace("\x00", "").encode(errors="replace").decode()
 
 
 def _storable(value: Json) -> Json:

@@ -14,12 +14,12 @@ from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
+from apps.prompt.sanitizer import clean
 from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.runtime.having_read import as_shown, refuse_unread
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.playground import tried_skill
-from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool, Offer, clean
+from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.actions import amend_skill, discard_skill, draft_skill
 from apps.skills.models import Skill, SkillQuerySet
 from apps.skills.proposing import propose_deprecation, propose_revision, revision_of, submission_of

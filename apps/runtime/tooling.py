@@ -9,8 +9,6 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject, Tool
-from apps.prompt.budgets import SECTION_CHARACTERS
-from apps.prompt.sanitizer import sanitize
 from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent
 
@@ -61,11 +59,6 @@ class Offer:
 
 
 ORDINARY: Final = Offer()
-
-
-def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
-    """What a tool gives back, told to the model like everything else: cleaned, and cut at `cap` characters (R071)."""
-    return sanitize(text, cap).text
 
 
 def _always(offer: Offer) -> bool:
@@ -132,3 +125,8 @@ class HouseTool:
                 "additionalProperties": False,
             },
         )
+
+
+def whole_number(value: object) -> int:
+    """A number as a tool's schema lets it pass: 12.0 is a whole one there, and none in the database."""
+    return int(str(value).removesuffix(".0"))

@@ -17,6 +17,7 @@ WRITERS = {
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
     "apps/tenants/sealing.py": "secrets' one writer: no record may hold sealed text; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
+    "apps/learning/digest_runs.py": "the one writer of runs of the digest: append-only, no change record",
     "apps/learning/tier_journal.py": "the one writer of runs of the distiller: append-only, no change record",
     "apps/learning/days.py": "the reflections' one writer: one row per agent and day, settled once",
     "apps/learning/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded",

@@ -1,6 +1,5 @@
 """Filters for console templates: values in, text out."""
 
-import re
 from typing import Any
 
 from django import template
@@ -9,86 +8,30 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from apps.console.badges import badge, grounded, whose
 from apps.console.deeds import Shown
-from apps.console.history import url_of_subject
 from apps.console.live import NEWS, name_of
 from apps.console.navigation import LISTS
-from apps.console.people import People, label_of_agent
+from apps.console.people import People, agents_named
 from apps.console.requests import actor_of
+from apps.console.row_urls import url_of_subject
 from apps.console.titles import title_of
-from apps.console.usage import dollars
+from apps.console.usage import dollars, grouped
 from apps.governance.acts import Act
 from apps.governance.door import may
 
 register = template.Library()
-AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
-
-TONES = {
-    "draft": "waits",
-    "open": "waits",
-    "running": "waits",
-    "approved": "good",
-    "active": "good",
-    "applied": "good",
-    "resolved": "good",
-    "done": "good",
-    "live": "good",
-    "solved": "good",
-    "drafted": "good",
-    "sent": "good",
-    "sent_edited": "good",
-    "answered": "good",
-    "rejected": "bad",
-    "withdrawn": "bad",
-    "failed": "bad",
-    "revoked": "bad",
-    "unsolved": "bad",
-}
+register.filter(agents_named)
+register.filter(badge)
+register.filter(grounded)
+register.filter(grouped)
+register.filter(whose)
 
 
 @register.filter
 def person(label: str, people: People) -> str:
     """The name behind an actor's label."""
     return people[label] if label else ""
-
-
-@register.filter
-def agents_named(label: str, people: People) -> str:
-    """What a record calls a row, with the agents in it by name."""
-    return AGENT_NUMBER.sub(lambda found: people[label_of_agent(int(found[1]))], label)
-
-
-@register.filter
-def badge(value: str) -> SafeString:
-    """A state as a pill; its word says what its colour says."""
-    tone, words = TONES.get(str(value), "plain"), str(value).replace("_", " ")
-    return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
-
-
-GROUNDED = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
-
-
-@register.filter
-def grounded(draft: Any) -> SafeString:
-    """What a draft stands on, as a pill; its word says what its colour says."""
-    label = draft.get_grounding_display()
-    return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDED[draft.grounding], label)
-
-
-WHOSE = {
-    "operator": ("good", "a person's"),
-    "agent": ("plain", "the agent's"),
-    "tool": ("waits", "from a tool"),
-    "customer": ("waits", "from a customer"),
-    "import": ("waits", "imported"),
-}
-
-
-@register.filter
-def whose(taint: str) -> SafeString:
-    """Whose words something carries, as a pill; its word says what its colour says."""
-    tone, words = WHOSE[str(taint)]
-    return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)
 
 
 @register.filter
@@ -101,12 +44,6 @@ def short(digest: str) -> SafeString:
 def money(micro_usd: int | None) -> str:
     """An amount; None is one that nobody knows."""
     return "not known" if micro_usd is None else dollars(micro_usd)
-
-
-@register.filter
-def grouped(number: int | str) -> str:
-    """A number with its thousands apart; words stay what they are."""
-    return number if isinstance(number, str) else f"{number:,}"
 
 
 @register.filter

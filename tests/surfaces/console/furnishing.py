@@ -10,7 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.governance.models import AuditCheck, Refusal
 from apps.kill_switches.actions import lift_switch
-from apps.learning.journal import write_run
+from apps.learning.digest_runs import write_run
 from apps.learning.models import DigestRun, Extraction, Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn

@@ -4,7 +4,7 @@ import pytest
 from psycopg import sql
 
 from apps.console.cache_marks import LIVES, NOT_NOTED, SlotMark, marked, marks_by_slot, title_of_slot
-from apps.console.templatetags.console import grouped
+from apps.console.usage import grouped
 from apps.launcher.postgres import Postgres
 from apps.prompt.ledger import marks_of
 from apps.prompt.values import Slot

@@ -1,0 +1,58 @@
+"""States and sources as pills; a pill's word says what its color says."""
+
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+TONES = {
+    "draft": "waits",
+    "open": "waits",
+    "running": "waits",
+    "approved": "good",
+    "active": "good",
+    "applied": "good",
+    "resolved": "good",
+    "done": "good",
+    "live": "good",
+    "solved": "good",
+    "drafted": "good",
+    "sent": "good",
+    "sent_edited": "good",
+    "answered": "good",
+    "rejected": "bad",
+    "withdrawn": "bad",
+    "failed": "bad",
+    "revoked": "bad",
+    "unsolved": "bad",
+}
+
+
+def badge(value: str) -> SafeString:
+    """A state as a pill; its word says what its colour says."""
+    tone, words = TONES.get(str(value), "plain"), str(value).replace("_", " ")
+    return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
+
+
+GROUNDED = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
+
+
+def grounded(draft: Any) -> SafeString:
+    """What a draft stands on, as a pill; its word says what its colour says."""
+    label = draft.get_grounding_display()
+    return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDED[draft.grounding], label)
+
+
+WHOSE = {
+    "operator": ("good", "a person's"),
+    "agent": ("plain", "the agent's"),
+    "tool": ("waits", "from a tool"),
+    "customer": ("waits", "from a customer"),
+    "import": ("waits", "imported"),
+}
+
+
+def whose(taint: str) -> SafeString:
+    """Whose words something carries, as a pill; its word says what its colour says."""
+    tone, words = WHOSE[str(taint)]
+    return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)

@@ -1,0 +1,34 @@
+"""Addresses of rows' pages in the console."""
+
+from typing import Final
+
+from django.db.models import Model
+from django.urls import NoReverseMatch, reverse
+
+from apps.runtime.told import TOLD
+
+
+def url_of_subject(subject_type: str, subject_id: int) -> str:
+    """The page of whatever a record or a proposal is about; empty where the console has none."""
+    try:
+        return reverse(f"admin:{subject_type.replace('.', '_')}_change", args=[subject_id])
+    except NoReverseMatch:
+        return ""
+
+
+def url_of_versions(subject_type: str, subject_id: int) -> str:
+    """The page of all versions of the same; empty where the console has none."""
+    page = f"admin:{subject_type.replace('.', '_')}_versions"
+    try:
+        return f"{reverse(page, args=[subject_id])}#changes"
+    except NoReverseMatch:
+        return ""
+
+
+CARRIED_MODELS: Final = {model._meta.label_lower: model for model in TOLD}
+
+
+def url_of_carried(row: Model) -> str:
+    """Where a page asks who was told its row; empty for what no prompt carries."""
+    label = row._meta.label_lower
+    return reverse("admin:carried", args=[label, row.pk]) if label in CARRIED_MODELS else ""
