@@ -10,8 +10,8 @@ from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.distillation import distil_due
 from apps.learning.distilling import Fact, fact_id
-from apps.learning.models import TierRun
 from apps.learning.tier_acts import correct_tier, run_tier
+from apps.learning.tier_models import TierRun
 from apps.learning.tier_rules import marked
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import Backend

@@ -10,6 +10,7 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
+from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,
     reject_version,
@@ -18,7 +19,6 @@ from apps.learning.lessons.actions import (
     withdraw_version,
 )
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.models import DigestRun
 
 
 class LearningVersionRow(Shown[LearningVersion]):

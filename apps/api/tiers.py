@@ -17,8 +17,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
 from apps.governance.policy import Act
-from apps.learning.models import TierRun
 from apps.learning.tier_acts import correct_tier, run_tier
+from apps.learning.tier_models import TierRun
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier
 

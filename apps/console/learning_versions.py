@@ -15,6 +15,7 @@ from apps.console.panels import Panels
 from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,
     reject_version,
@@ -24,7 +25,6 @@ from apps.learning.lessons.actions import (
 )
 from apps.learning.lessons.models import LearningVersion, Lesson
 from apps.learning.lessons.rules import bullets_of, summary_of
-from apps.learning.models import DigestRun
 
 Status = LearningVersion.Status
 RUNS_SHOWN: Final = 10

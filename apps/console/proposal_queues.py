@@ -21,7 +21,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
 from apps.governance.policy import Act
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.review.comments.models import Comment
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 

@@ -17,8 +17,8 @@ from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.distillation import facts_of_row
 from apps.learning.memory_tiers import BUDGET_TOKENS, Tier
-from apps.learning.models import TierClock, TierRun
 from apps.learning.tier_acts import correct_tier, run_tier
+from apps.learning.tier_models import TierClock, TierRun
 from apps.llm.tokens import estimate_tokens
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier

@@ -14,6 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
+from apps.learning.digest_models import DigestClaim, DigestRun
 from apps.learning.digest_runs import write_run
 from apps.learning.extraction import CALL_SECONDS, learning_backend, learning_model
 from apps.learning.in_bounds import taken_over_by
@@ -32,7 +33,6 @@ from apps.learning.lessons.rules import (
     lessons_to_digest,
 )
 from apps.learning.lessons.weakening import Held
-from apps.learning.models import DigestClaim, DigestRun
 from apps.learning.rules import MOST_FAILURES
 from apps.learning.spending import Counted
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs

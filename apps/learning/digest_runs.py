@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.models import DigestRun
 from apps.learning.used import used
 from apps.llm.backend import Reply
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.learning.used import used
 from apps.llm.backend import Reply
 from apps.skills.models import Skill

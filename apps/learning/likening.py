@@ -6,7 +6,7 @@ from dataclasses import asdict
 from apps.conversations.rules import Line
 from apps.governance.acting import hold_name
 from apps.governance.actors import Actor
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.learning.rules import Vetted
 from apps.prompt.tool_names import HOUSE
 from apps.skills.models import Skill

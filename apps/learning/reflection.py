@@ -26,9 +26,9 @@ from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
 from apps.learning.extraction import learning_backend, learning_model, shown
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
-from apps.learning.models import Reflection
 from apps.learning.observing import observe
 from apps.learning.protecting import known_about, own_templates
+from apps.learning.reflection_models import Reflection
 from apps.learning.rules import (
     CONVERSATIONS_READ,
     LINES_READ,

@@ -1,6 +1,6 @@
 """What webhooks are told of distilled memory: figures and a verdict, none of the words (R175)."""
 
-from apps.learning.models import TierRun
+from apps.learning.tier_models import TierRun
 from apps.llm.backend import JsonObject
 
 

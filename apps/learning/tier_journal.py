@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 
 from apps.governance.actors import Actor
 from apps.learning.distilling import Fact
-from apps.learning.models import TierRun
 from apps.learning.tier_clock import Due
+from apps.learning.tier_models import TierRun
 from apps.learning.used import used
 from apps.llm.backend import Reply
 from apps.tenants.models import Agent

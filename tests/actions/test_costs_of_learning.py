@@ -9,8 +9,9 @@ import pytest
 from apps.governance.acting import acting
 from apps.learning.digest import digest
 from apps.learning.extraction import extract
-from apps.learning.models import Extraction, TierRun
+from apps.learning.extraction_models import Extraction
 from apps.learning.spending import LearningWaits
+from apps.learning.tier_models import TierRun
 from apps.learning.used import used
 from apps.llm.backend import Backend, Reply, Request, StopReason, Usage
 from apps.runtime.models import Spend

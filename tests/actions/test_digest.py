@@ -12,10 +12,10 @@ from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest import attempt_digest, digest
 from apps.learning.digest_claims import claim_digest
+from apps.learning.digest_models import DigestClaim, DigestRun
 from apps.learning.lessons.actions import activate_version, apply_version, reject_version, restore_version
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
-from apps.learning.models import DigestClaim, DigestRun
 from apps.learning.rules import MOST_FAILURES
 from apps.llm.backend import Overloaded
 from apps.tenants.actions import amend_agent

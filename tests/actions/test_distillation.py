@@ -13,8 +13,8 @@ from apps.governance.models import Taint
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.distillation import distil_due, facts_of_row
-from apps.learning.models import TierClock, TierRun
 from apps.learning.tier_acts import correct_tier, run_tier
+from apps.learning.tier_models import TierClock, TierRun
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier
 from apps.runtime.gather import gather

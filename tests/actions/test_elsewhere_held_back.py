@@ -13,7 +13,7 @@ from apps.governance.errors import Conflicting, Invalid
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.extraction import extract
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.runtime.driving import answer
 from apps.runtime.forgetting import forget
 from apps.runtime.handing_out import HandedOut

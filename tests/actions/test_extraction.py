@@ -13,7 +13,7 @@ from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
 from apps.learning.extraction import extract
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.learning.protecting import only_day
 from apps.llm.backend import BadRequest, Reply, Request
 from apps.skills.models import Skill

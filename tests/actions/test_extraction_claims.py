@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.learning.claims import claim
 from apps.learning.extraction import attempt, extract
-from apps.learning.models import Extraction, ExtractionClaim
+from apps.learning.extraction_models import Extraction, ExtractionClaim
 from apps.learning.rules import MOST_FAILURES
 from apps.llm.backend import Overloaded
 from apps.tenants.due import due_work

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.learning.digest import digest
+from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import activate_version, reject_version
 from apps.learning.lessons.cases import Told
 from apps.learning.lessons.journal import Found, note_case
 from apps.learning.lessons.models import LearningVersion, Lesson, LessonCase
 from apps.learning.lessons.rules import LESSONS_PER_DIGEST, VERSIONS_KEPT, LessonSource, bullets_of, summary_of
-from apps.learning.models import DigestRun
 from apps.prompt.budgets import LEARNING_BULLETS
 from tests.actions.conversing import reply
 from tests.factories import World, make_world

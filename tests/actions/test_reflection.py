@@ -14,8 +14,8 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Outcome, TakenOver, claim_day, settle
-from apps.learning.models import Reflection
 from apps.learning.reflection import attempt_reflection, reflect
+from apps.learning.reflection_models import Reflection
 from apps.learning.rules import MOST_FAILURES, day_to_reflect_on
 from apps.llm.backend import BadRequest, Overloaded, Reply, Request
 from apps.skills.actions import deprecate_skill

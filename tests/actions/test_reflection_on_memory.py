@@ -7,7 +7,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal
 from apps.governance.models import ChangeRecord, Proposal, Taint
-from apps.learning.models import Reflection
+from apps.learning.reflection_models import Reflection
 from apps.memory.actions import create_memory
 from apps.memory.bringing import LINES_WAITING, bring_lines
 from apps.memory.models import AgentMemory

@@ -11,8 +11,8 @@ from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.learning.capture import capture
 from apps.learning.extraction import extract, shown
+from apps.learning.extraction_models import Extraction
 from apps.learning.lessons.models import LessonCase
-from apps.learning.models import Extraction
 from apps.learning.rules import masked
 from apps.learning.transcripts import transcript
 from apps.runtime.sending import send_out

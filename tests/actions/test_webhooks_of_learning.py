@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from apps.governance.acting import acting
 from apps.learning.digest import digest
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.models import TierRun
+from apps.learning.tier_models import TierRun
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.webhooks.models import Delivery
 from apps.webhooks.rules import Event

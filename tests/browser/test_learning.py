@@ -5,7 +5,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.acting import acting
 from apps.learning.contradictions.models import Contradiction
-from apps.learning.models import Reflection, TierRun
+from apps.learning.reflection_models import Reflection
+from apps.learning.tier_models import TierRun
 from apps.memory.models import MemoryTier
 from tests.browser.accessibility import UNFOLD, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console

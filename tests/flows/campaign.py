@@ -19,7 +19,7 @@ from apps.conversations.rules import EVENT_CHARACTERS, KEY_CHARACTERS, Line, Too
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction import extract
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona

@@ -15,7 +15,7 @@ from apps.governance.actors import Role
 from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import POLICY, Act
 from apps.launcher.postgres import Postgres
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.prompt.budgets import IDENTITY_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.models import Skill

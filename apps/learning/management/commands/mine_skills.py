@@ -12,7 +12,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.extraction import extract, learning_backend
-from apps.learning.models import Extraction
+from apps.learning.extraction_models import Extraction
 from apps.llm.backend import BackendError
 from apps.tenants.identity import system_actor
 

@@ -1,0 +1,75 @@
+"""Verdicts on resolved conversations, and who looks at one just now."""
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Extraction(models.Model):
+    """One verdict per conversation, whether or not anything was learned; written once (R110, R117)."""
+
+    class Verdict(models.TextChoices):
+        """Nothing to learn is a normal, counted outcome."""
+
+        DRAFTED = "drafted", "Drafted a skill"
+        TOO_SHORT = "too-short", "Too short"
+        TRIVIAL = "trivial", "Trivial: no tool was needed"
+        UNSOLVED = "unsolved", "Not solved"
+        NOTHING = "nothing", "The model found nothing to learn"
+        SUPPORTS = "supports", "Adds to a draft that says the same"
+        KNOWN = "known", "The agent has such a skill"
+        MALFORMED = "malformed", "The model's answer was unusable"
+        REFUSED = "refused", "The draft broke a rule"
+        FAILED = "failed", "The model refused the request"
+        OFF_THE_RECORD = "off-record", "Off the record"
+        LEARNING_OFF = "learning-off", "Learning is off for this agent"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    conversation = models.OneToOneField(
+        "conversations.Conversation", on_delete=models.PROTECT, related_name="extraction"
+    )
+    verdict = models.CharField(max_length=12, choices=Verdict.choices)
+    reason = models.TextField()
+    # A discarded draft leaves its verdict behind, so the database does not hold this reference.
+    skill = models.ForeignKey(
+        "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
+    )
+    tool_names = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
+    masked_counts = models.JSONField(
+        default=dict, blank=True, help_text="How often what of each kind was masked in the draft."
+    )
+    model = models.CharField(max_length=80, blank=True)
+    is_stand_in = models.BooleanField(default=False)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=~models.Q(verdict="drafted") | models.Q(skill__isnull=False),
+                name="drafting_extraction_names_its_skill",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} (conversation {self.conversation_id})"
+
+
+class ExtractionClaim(models.Model):
+    """Who looks at a resolved conversation just now, and when the next look is due after one that failed."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    conversation = models.OneToOneField("conversations.Conversation", on_delete=models.PROTECT, related_name="+")
+    lease_until = models.DateTimeField()
+    next_attempt_at = models.DateTimeField()
+    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+    failure_code = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
+
+    def __str__(self) -> str:
+        return f"Conversation {self.conversation_id}, {self.failures} failures"

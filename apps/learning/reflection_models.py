@@ -1,0 +1,58 @@
+"""Reflections: one row for each agent and day."""
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Reflection(models.Model):
+    """What an agent's day taught, one row per agent and day: claimed, put off where the model fails, and settled once (R119)."""
+
+    class Verdict(models.TextChoices):
+        """Nothing to learn is a normal, counted outcome."""
+
+        WAITING = "waiting", "Not settled yet"
+        DRAFTED = "drafted", "Drafted something for a person"
+        TOO_FEW = "too-few", "No conversation to learn from"
+        NOTHING = "nothing", "The model found nothing to learn"
+        KNOWN = "known", "The agent has it already"
+        MALFORMED = "malformed", "The model's answer was unusable"
+        REFUSED = "refused", "The drafts broke a rule"
+        FAILED = "failed", "The model failed over it"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    day = models.DateField(help_text="By the tenant's clock, from eleven in the evening before.")
+    verdict = models.CharField(max_length=12, choices=Verdict.choices, default=Verdict.WAITING)
+    reason = models.TextField(blank=True)
+    conversation_ids = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
+    skill_ids = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
+    proposal_ids = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        blank=True,
+        help_text="The ids of the proposals that bring what it would remember before a person.",
+    )
+    model = models.CharField(max_length=80, blank=True)
+    is_stand_in = models.BooleanField(default=False)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    lease_until = models.DateTimeField()
+    next_attempt_at = models.DateTimeField()
+    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "day"], name="agent_reflects_once_on_a_day"),
+            models.CheckConstraint(
+                condition=models.Q(verdict="waiting") | ~models.Q(reason=""), name="settled_reflection_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} ({self.day})"
