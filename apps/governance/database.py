@@ -26,7 +26,9 @@ from django.db.migrations import CreateModel, Migration
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-_APPS: Final = Path(__file__).resolve().parent.parent
+import apps
+
+_APPS: Final = Path(str(apps.__file__)).resolve().parent
 ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "cross_tenant")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
 ONE_REFERENCE_EACH: Final = """
