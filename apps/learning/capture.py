@@ -29,7 +29,7 @@ from apps.learning.lessons.journal import Found, note_case
 from apps.learning.lessons.models import LearningVersion, LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import own_templates
-from apps.learning.rules import known_of
+from apps.learning.transcript_masking import known_of
 from apps.learning.transcripts import transcript
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known

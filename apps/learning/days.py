@@ -10,7 +10,7 @@ from django.db import connection
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.reflection_models import Reflection
-from apps.learning.rules import next_look_seconds
+from apps.learning.retry_delay import next_look_seconds
 from apps.learning.used import used
 from apps.llm.backend import BackendError, Reply
 

@@ -33,7 +33,7 @@ from apps.learning.lessons.rules import (
     lessons_to_digest,
 )
 from apps.learning.lessons.weakening import Held
-from apps.learning.rules import MOST_FAILURES
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message

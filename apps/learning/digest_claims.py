@@ -7,7 +7,7 @@ from django.db import connection
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.learning.rules import next_look_seconds
+from apps.learning.retry_delay import next_look_seconds
 from apps.llm.backend import BackendError
 
 # Longer than the one call that is made meanwhile, its deadline included.

@@ -18,7 +18,7 @@ from apps.learning import tier_clock
 from apps.learning.distilling import Fact, Malformed, Refused, parse_rewrite, rewrite_schema, vet_rewrite
 from apps.learning.extraction import learning_backend, learning_backend_at, learning_model
 from apps.learning.memory_tiers import BUDGET_TOKENS, Switches, Tier, is_held, short_tier
-from apps.learning.rules import MOST_FAILURES, next_look_seconds
+from apps.learning.retry_delay import MOST_FAILURES, next_look_seconds
 from apps.learning.session_log import session_log
 from apps.learning.spending import Counted, LearningWaits
 from apps.learning.tier_clock import Due

@@ -18,13 +18,15 @@ from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch
 from apps.learning.claims import claim, let_go, put_off
+from apps.learning.eligibility import Refused, gate, without_recalled
 from apps.learning.extraction_models import Extraction
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.protecting import known_about, only_day, own_templates
-from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet, without_recalled
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted
 from apps.learning.transcripts import transcript
+from apps.learning.vetting import Vetted, by_date, counted_in, vet
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.learning.rules import SECTIONS
+from apps.learning.vetting import SECTIONS
 from apps.llm.backend import Json
 from apps.skills.rules import DESCRIPTION_CHARACTERS, slug
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from apps.governance.actors import Actor
+from apps.learning.eligibility import Refused
 from apps.learning.in_bounds import taken_over_by
 from apps.learning.lessons.rules import dedup_key
 from apps.learning.lessons.weakening import weakenings
-from apps.learning.rules import SHOWN_BY, Refused, vet_memory
+from apps.learning.memory_vetting import SHOWN_BY, vet_memory
 from apps.memory.bringing import Brought, bring_lines
 from apps.memory.models import AgentMemory
 from apps.prompt.lines import known

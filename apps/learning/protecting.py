@@ -9,7 +9,7 @@ from django.db.models import Max, Min
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.actors import Actor
-from apps.learning.rules import known_of
+from apps.learning.transcript_masking import known_of
 from apps.memory.models import CustomerProfile
 from apps.tenants.models import TenantSettings
 from apps.texts.known import Known

@@ -24,27 +24,19 @@ from apps.governance.errors import Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
+from apps.learning.eligibility import Refused, gate
 from apps.learning.extraction import learning_backend, learning_model, shown
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
+from apps.learning.memory_vetting import CONVERSATIONS_READ, LINES_READ, SHOWN_BY
 from apps.learning.observing import observe
 from apps.learning.protecting import known_about, own_templates
+from apps.learning.reflection_day import bounds_of, day_to_reflect_on
 from apps.learning.reflection_models import Reflection
-from apps.learning.rules import (
-    CONVERSATIONS_READ,
-    LINES_READ,
-    MOST_FAILURES,
-    SHOWN_BY,
-    Refused,
-    Vetted,
-    bounds_of,
-    by_date,
-    day_to_reflect_on,
-    gate,
-    masked,
-    vet,
-)
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted, LearningWaits
+from apps.learning.transcript_masking import masked
 from apps.learning.transcripts import transcript
+from apps.learning.vetting import Vetted, by_date, vet
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.memory.bringing import Brought
 from apps.prompt.extraction import Malformed

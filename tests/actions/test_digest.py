@@ -16,7 +16,7 @@ from apps.learning.digest_models import DigestClaim, DigestRun
 from apps.learning.lessons.actions import activate_version, apply_version, reject_version, restore_version
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
-from apps.learning.rules import MOST_FAILURES
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.backend import Overloaded
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work

@@ -13,7 +13,7 @@ from apps.governance.acting import acting
 from apps.learning.claims import claim
 from apps.learning.extraction import attempt, extract
 from apps.learning.extraction_models import Extraction, ExtractionClaim
-from apps.learning.rules import MOST_FAILURES
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.backend import Overloaded
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault

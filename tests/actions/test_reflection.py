@@ -15,8 +15,9 @@ from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Outcome, TakenOver, claim_day, settle
 from apps.learning.reflection import attempt_reflection, reflect
+from apps.learning.reflection_day import day_to_reflect_on
 from apps.learning.reflection_models import Reflection
-from apps.learning.rules import MOST_FAILURES, day_to_reflect_on
+from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.backend import BadRequest, Overloaded, Reply, Request
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill

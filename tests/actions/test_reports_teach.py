@@ -13,7 +13,7 @@ from apps.learning.capture import capture
 from apps.learning.extraction import extract, shown
 from apps.learning.extraction_models import Extraction
 from apps.learning.lessons.models import LessonCase
-from apps.learning.rules import masked
+from apps.learning.transcript_masking import masked
 from apps.learning.transcripts import transcript
 from apps.runtime.sending import send_out
 from apps.texts.known import Known

@@ -31,6 +31,12 @@ NAMED_RULES = (
     "apps/runtime/fairness.py",
     "apps/runtime/retrying.py",
     "apps/learning/distilling.py",
+    "apps/learning/eligibility.py",
+    "apps/learning/memory_vetting.py",
+    "apps/learning/reflection_day.py",
+    "apps/learning/retry_delay.py",
+    "apps/learning/transcript_masking.py",
+    "apps/learning/vetting.py",
     "apps/learning/memory_tiers.py",
     "apps/learning/lessons/cases.py",
     "apps/learning/lessons/digesting.py",
@@ -44,6 +50,9 @@ NAMED_RULES = (
     "apps/skills/front_matter.py",
     "apps/skills/incoming.py",
     "apps/skills/skill_md.py",
+    "apps/runtime/rules.py",
+    "apps/skills/rules.py",
+    "apps/tools/rules.py",
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),

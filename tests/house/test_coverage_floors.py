@@ -48,15 +48,15 @@ def test_scope_without_files_reaches_nothing() -> None:
 
 
 def test_complete_report_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = write_report(tmp_path, prompt__slots=4, skills__rules=4, governance__guard=4)
+    report = write_report(tmp_path, prompt__slots=4, desk__rules=4, governance__guard=4)
     assert main([str(report)]) == 0
     assert "below" not in capsys.readouterr().out
 
 
 def test_short_report_fails_and_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = write_report(tmp_path, prompt__slots=4, skills__rules=3, governance__guard=4)
+    report = write_report(tmp_path, prompt__slots=4, desk__rules=3, governance__guard=4)
     assert main([str(report)]) == 1
-    assert "apps/skills/rules.py (1)" in capsys.readouterr().out
+    assert "apps/desk/rules.py (1)" in capsys.readouterr().out
 
 
 def test_missing_report_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_missing_report_says_how_to_make_one(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_rest_of_the_product_has_a_floor_where_all_of_it_is_traced(tmp_path: Path) -> None:
-    report = write_report(tmp_path, prompt__slots=4, skills__rules=4, governance__guard=4, skills__actions=0)
+    report = write_report(tmp_path, prompt__slots=4, desk__rules=4, governance__guard=4, skills__actions=0)
     assert main([str(report)]) == 0
     assert main(["--everything", str(report)]) == 1
 

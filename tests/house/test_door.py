@@ -52,7 +52,7 @@ BAD = [
 
 LAWFUL = [
     ("actor", ACTIONS, LAWFUL_ACTION + "def _inner(skill): ..."),
-    ("actor", "apps/skills/rules.py", "def vet(proposal): ..."),
+    ("actor", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("door", ACTIONS, LAWFUL_ACTION),
     (
         "door",
@@ -71,7 +71,7 @@ LAWFUL = [
         ACTIONS,
         "def approve(a, *, actor):\n    _inner(a)\ndef _inner(a):\n    with governed(a):\n        _inner(a)",
     ),
-    ("door", "apps/skills/rules.py", "def vet(proposal): ..."),
+    ("door", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("writes", ACTIONS, "skill.save()"),
     ("writes", "apps/llm/anthropic/client.py", "client.messages.create(model='x')"),
     ("writes", "apps/runtime/turn.py", "digest.update(text)\ncontext.update({'a': 1})"),

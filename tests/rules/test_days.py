@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from apps.learning.rules import Vetted, by_date
+from apps.learning.vetting import Vetted, by_date
 from apps.texts.days import Dated, all_dated, dated, told_by_today
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

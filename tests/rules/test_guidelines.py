@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
-from apps.learning.rules import SECTIONS
+from apps.learning.vetting import SECTIONS
 from apps.skills.rules import DESCRIPTION_CHARACTERS
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -5,20 +5,10 @@ import json
 import pytest
 
 from apps.conversations.rules import Line, ToolCall
-from apps.learning.rules import (
-    FIRST_WAIT_SECONDS,
-    LONGEST_WAIT_SECONDS,
-    SECTIONS,
-    Accepted,
-    Refused,
-    Vetted,
-    counted_in,
-    gate,
-    known_of,
-    next_look_seconds,
-    vet,
-    without_recalled,
-)
+from apps.learning.eligibility import Accepted, Refused, gate, without_recalled
+from apps.learning.retry_delay import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, next_look_seconds
+from apps.learning.transcript_masking import known_of
+from apps.learning.vetting import SECTIONS, Vetted, counted_in, vet
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import read_templates

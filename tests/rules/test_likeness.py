@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.conversations.transcripts import Transcript, parse_line
 from apps.launcher.places import PROJECT
-from apps.learning.rules import Accepted, gate
+from apps.learning.eligibility import Accepted, gate
 from apps.prompt.extraction import TranscriptLine, transcript_message
 from apps.standin.learning_agents.extractor import extract
 from apps.texts.likeness import ENOUGH, Draft, Likeness, Shelf, grouped, tools_in

@@ -7,7 +7,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from apps.conversations.rules import Line, ToolCall
-from apps.learning.rules import MEMORY_CHARACTERS, Refused, bounds_of, day_to_reflect_on, masked, vet_memory
+from apps.learning.eligibility import Refused
+from apps.learning.memory_vetting import MEMORY_CHARACTERS, vet_memory
+from apps.learning.reflection_day import bounds_of, day_to_reflect_on
+from apps.learning.transcript_masking import masked
 from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS
 from apps.prompt.extraction import ExtractedSkill, Malformed, TranscriptLine
 from apps.prompt.reflection import (

@@ -1,0 +1,16 @@
+"""When a look of the learning is tried again after the model failed over it."""
+
+# How long a conversation waits for its next look after the model failed over it, and after how many failures it waits no more.
+FIRST_WAIT_SECONDS = 60.0
+LONGEST_WAIT_SECONDS = 3600.0
+MOST_FAILURES = 30
+
+
+def next_look_seconds(failures: int, asked_seconds: float | None, jitter: float) -> float:
+    """Seconds until the next look after so many failures: doubling from a minute to an hour, less up to a half by `jitter`.
+
+    Never sooner than the endpoint asks for, up to that hour.
+    """
+    ours = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** min(max(failures, 1) - 1, 10))
+    asked = asked_seconds if asked_seconds is not None and asked_seconds > 0 else 0.0
+    return max(ours * (1 - jitter / 2), min(asked, LONGEST_WAIT_SECONDS))

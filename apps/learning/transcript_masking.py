@@ -1,0 +1,63 @@
+"""A conversation without what identifies somebody."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from apps.conversations.rules import Line
+from apps.texts.introducing import introduced_in
+from apps.texts.known import Known, codes_in
+from apps.texts.private import Firewall
+from apps.texts.telling import known_from
+
+# Whose words a line of a transcript is that a customer wrote.
+CUSTOMER = "customer"
+
+
+def known_of(lines: Sequence[Line], end_user_key: str) -> Known:
+    """What is somebody's in a conversation: the customer's key, how they introduced themselves, codes that were said, what tools
+    were told and answered.
+    """
+    calls = [call for line in lines for call in line.tool_calls]
+    arguments = [str(value) for call in calls for value in call.arguments.values()]
+    said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
+    told = [known_from(value) for call in calls for value in (call.arguments, _read(call.result))]
+    told += [introduced_in(line.text) for line in lines if line.sender == CUSTOMER]
+    return reduce(or_, told, Known(values=said) | known_from({"user_id": end_user_key}))
+
+
+def masked(lines: Iterable[Line], firewall: Firewall) -> list[Line]:
+    """What was said and done, without what identifies somebody."""
+
+    def hidden(value: Any) -> Any:  # Any: JSON
+        match value:
+            case str():
+                return firewall.mask(value).text
+            case Mapping():
+                return {name: hidden(item) for name, item in value.items()}
+            case list() | tuple():
+                return [hidden(item) for item in value]
+            case _:
+                return value
+
+    return [
+        replace(
+            line,
+            text=hidden(line.text),
+            tool_calls=tuple(
+                replace(call, arguments=hidden(call.arguments), result=hidden(call.result)) for call in line.tool_calls
+            ),
+        )
+        for line in lines
+    ]
+
+
+def _read(result: str) -> object:
+    """Nothing where a tool answered in words."""
+    try:
+        return json.loads(result)
+    except (ValueError, RecursionError):
+        return None
