@@ -1,7 +1,7 @@
-"""`python -m benchmarks.waiting_engine TURNS`: one process that waits for the models of so many turns at once, and tells.
+"""`python -m benchmarks.waiting_engine TURNS`: one process that waits for so many models at once.
 
-`benchmarks.waiting` starts it and has put the messages into the database that the environment names. Afterwards the same
-requests are sent by a bare loop over the same client. It prints one line of JSON.
+`benchmarks.waiting` starts it and has put the messages into the database that the environment names.
+Afterwards the same requests are sent by a bare loop over the same client. It prints one line of JSON.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ class ActorAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Principal, Actor] | None:
         """A header that names nobody is refused; it never falls back to the session."""
         header = get_authorization_header(request).split()
-        # Only `apps.api.inside` says so, of a request that it made itself: nothing from the wire becomes an attribute.
+        # Set by `apps.api.inside` alone, on requests of its own: nothing from the wire becomes an attribute.
         known: Actor | None = getattr(request._request, "known_actor", None)
         actor = known or (_agent(header) if header else _person(request))
         if actor is None:

@@ -191,5 +191,5 @@ def columns_for(act: Act, role: Role, noun: str) -> set[str]:
 
 
 def hidden_by_a_trigger(noun: str, role: Role) -> bool:
-    """The same code refuses signatures and freezes and a missing right; tests/governance/test_signatures.py has those."""
+    """Signatures and freezes are refused alike; tests/governance/test_signatures.py has them."""
     return noun in {"memory", "block", "profile", "note"} and role not in {Role.OPERATOR, Role.ADMIN}

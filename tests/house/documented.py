@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from apps.launcher.places import PROJECT
-from tests.house.sources import Source, sources
+from tests.house.sources import HOUSE, Source, sources
 
 REFUSALS = frozenset({"GovernanceError", "BackendError"})
 CITED = re.compile(r"\bR(\d{3})\b")
@@ -108,4 +108,4 @@ def product() -> tuple[Source, ...]:
 
 def tests_outside_the_house() -> list[Source]:
     """The tests of the product; the house's own sources name things only to forbid them."""
-    return [source for source in sources("tests") if "house" not in source.path.parts]
+    return [source for source in sources("tests") if not str(source.path).startswith(HOUSE)]
