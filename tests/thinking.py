@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.tenants.endpoint_access import refuse_test
 from apps.tenants.endpoints import (
     amend_endpoint,
     create_endpoint,
-    refuse_test,
     remove_endpoint,
     rotate_endpoint_key,
     set_price,

@@ -8,7 +8,7 @@ from django.utils.module_loading import import_string
 
 from apps.governance.actors import Actor
 from apps.llm.backend import Backend, BackendError, Reply, Request
-from apps.tenants.endpoints import refuse_test
+from apps.tenants.endpoint_access import refuse_test
 from apps.tenants.identity import system_actor
 from apps.tenants.reached import Reached, opened
 

@@ -7,10 +7,9 @@ from django.db.models import Q
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed, take_values
-from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
-from apps.governance.refusals import noting
 from apps.outbound.ssrf import origin_of
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.models import Agent
@@ -63,16 +62,6 @@ def remove_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = N
                 )
             secret_id = row.secret_id
         forget(secret_id, actor=actor)
-
-
-def refuse_test(endpoint_id: int, *, actor: Actor) -> Endpoint:
-    """The endpoint that is about to be tried, if this actor may try it; a try costs the tenant a few tokens."""
-    authorize(actor, Act.ENDPOINT_TEST, actor.tenant_id)
-    with noting(actor, Act.ENDPOINT_TEST), acting(actor):
-        endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id).first()
-        if endpoint is None:
-            raise NotVisible("There is no such endpoint.")
-    return endpoint
 
 
 def set_price(
