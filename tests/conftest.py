@@ -19,14 +19,29 @@ from xdist import is_xdist_worker
 
 from apps.launcher.postgres import Postgres
 from tests.build_counts import IS_HELD, above, begin_counting, counted_statements, counts, limits
+from tests.committing import committing
 from tests.databases import clone_database, close_connections, leave_alone, point_to
 from tests.factories import make_world
 from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
 from tests.standing_clones import StandingClones
+from tests.standing_in import base_url, shared_url, standin, standing_in
 from tests.standing_worlds import STANDING
+from tests.tool_fixtures import asked_server, reaching, served
 from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
 from tests.wholeness import IS_FAST, whole_or
+
+# Fixtures of every folder, beside those below.
+__all__ = [
+    "asked_server",
+    "base_url",
+    "committing",
+    "reaching",
+    "served",
+    "shared_url",
+    "standin",
+    "standing_in",
+]
 
 begin_counting()
 # urllib keeps what the environment says of proxies when it is first asked; all that tests reach by it is this machine.

@@ -10,6 +10,7 @@ import pytest
 
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.standin.thread_server import running_standin
+from tests.rules.standin_http import call
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,18 @@ def standin(standing_in: StandIn) -> StandIn:
     # The tools alone are long enough to be cached, and the same in every test.
     standing_in.advance(2 * 60 * 60)
     return standing_in
+
+
+@pytest.fixture(scope="module")
+def shared_url() -> Iterator[str]:
+    """The address of a running stand-in that the tests of a module share."""
+    with running_standin() as url:
+        yield url
+
+
+@pytest.fixture
+def base_url(shared_url: str) -> str:
+    """The same, as if nobody had used it."""
+    for kept in ("controls", "requests", "bill"):
+        call(shared_url, "DELETE", f"/standin/{kept}")
+    return shared_url

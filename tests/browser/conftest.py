@@ -31,10 +31,9 @@ from tests.flows.shared_product import (
 )
 from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
-from tests.standing_in import standin, standing_in
 from tests.surfaces.console.furnishing import furnished
 
-__all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown", "standin", "standing_in"]
+__all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown"]
 SCREENSHOTS = PROJECT / "screenshots"
 DATABASE = f"{PREFIX}_browser"
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)

@@ -8,16 +8,12 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.committing import committing
 from tests.durability.invariants import watch
 from tests.durability.scenes import Wires, wired
 from tests.durability.stage import Stage, staged
 from tests.standing_clones import StandingClones
-from tests.standing_in import StandIn, standin, standing_in
-from tests.tool_fixtures import served
+from tests.standing_in import StandIn
 from tests.tool_server import Served
-
-__all__ = ["committing", "served", "standin", "standing_in"]
 
 
 @pytest.fixture

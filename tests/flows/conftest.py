@@ -8,7 +8,6 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.committing import committing
 from tests.flows.running_product import RunningProduct, standing_product
 from tests.flows.shared_product import (
     SharedProduct,
@@ -17,7 +16,7 @@ from tests.flows.shared_product import (
     pytest_runtest_teardown,
 )
 
-__all__ = ["committing", "pytest_runtest_makereport", "pytest_runtest_teardown"]
+__all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown"]
 
 
 @pytest.fixture

@@ -8,16 +8,15 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.committing import committing
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.factories import make_world
 from tests.governance.filled import Filled, fill
 from tests.mcping import door
-from tests.standing_in import StandIn, standin, standing_in
+from tests.standing_in import StandIn
 from tests.standing_worlds import STANDING
 from tests.tracing import untraced
 
-__all__ = ["committing", "door", "standin", "standing_in"]
+__all__ = ["door"]
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,10 @@
 
 import pytest
 
-from tests.committing import committing
 from tests.factories import World, make_world
-from tests.standing_in import standin, standing_in
 from tests.surfaces.api.asking import Asker, agent_of, person_of
 
-__all__ = ["admin", "bot", "committing", "operator", "other", "standin", "standing_in", "world"]
+__all__ = ["admin", "bot", "operator", "other", "world"]
 
 
 @pytest.fixture

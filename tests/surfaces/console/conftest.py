@@ -5,10 +5,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.factories import World, make_world
-from tests.standing_in import standin, standing_in
 from tests.surfaces.console.browsing import signed_in
 
-__all__ = ["admin", "no_collected_static_files", "operator", "standin", "standing_in", "world"]
+__all__ = ["admin", "no_collected_static_files", "operator", "world"]
 
 
 @pytest.fixture(autouse=True)
