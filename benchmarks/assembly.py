@@ -21,11 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from apps.launcher.places import PROJECT
-from apps.prompt.assembly import assemble
-from apps.prompt.budgets import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.segments import Assembled, Part, encode_segments
-from apps.prompt.values import (
+from apps.prompt.prompt_input import (
     Block,
     IdentityCard,
     Invokable,
@@ -37,6 +33,10 @@ from apps.prompt.values import (
     SkillLine,
     Source,
 )
+from apps.prompt.rendering.segments import Assembled, Part, encode_segments
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS
 
 SKILLS: Final = 50
 ASCII: Final = "Ada answers within a day; she says what happens next, and who does it.\n"

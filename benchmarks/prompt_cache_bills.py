@@ -9,7 +9,7 @@ from typing import TypeAlias
 from apps.llm.backend import CacheLifetime
 from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes
 from apps.llm.prices import Rates
-from apps.prompt.breakpoints import Expected
+from apps.prompt.cache.breakpoints import Expected
 from benchmarks.prompt_cache_bound import HOUR, cheapest, shares
 from benchmarks.prompt_cache_causes import Witness
 from benchmarks.prompt_cache_requests import Call, Node

@@ -13,7 +13,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final, NamedTuple
 
-from apps.prompt.values import SlotOrder
+from apps.prompt.prompt_input import SlotOrder
 
 START: Final = datetime(2026, 10, 1, tzinfo=UTC)
 DAY: Final = 86_400.0

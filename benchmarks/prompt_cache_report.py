@@ -9,7 +9,7 @@ from typing import Final
 
 from apps.llm.caching import CacheRules
 from apps.llm.prices import Price, price_of
-from apps.prompt.values import SlotOrder
+from apps.prompt.prompt_input import SlotOrder
 from benchmarks.prompt_cache_bills import Strategy, Total, bill_all, bound_usd, readable_tokens
 from benchmarks.prompt_cache_causes import Cause, Witness
 from benchmarks.prompt_cache_month import Setting, draw

@@ -11,11 +11,11 @@ from apps.llm.backend import JsonObject, Request, SystemBlock, Tool
 from apps.llm.blocks import block_of, content_blocks, message_place
 from apps.llm.caching import Block, CacheRules, Prefix, following, start_of
 from apps.llm.prices import DEFAULT_CACHE_RULES
-from apps.prompt.assembly import assemble
-from apps.prompt.breakpoints import Reach
-from apps.prompt.framing import date_line
-from apps.prompt.turns import user_turn
-from apps.prompt.values import Event, EventKind, PromptInput, SendMode, SkillLine, Slot, TurnInput
+from apps.prompt.cache.breakpoints import Reach
+from apps.prompt.prompt_input import Event, EventKind, PromptInput, SendMode, SkillLine, Slot, TurnInput
+from apps.prompt.rendering.data_fences import date_line
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.rendering.user_turn import user_turn
 from apps.runtime.rules import history_window
 from benchmarks.prompt_cache_month import Month, Round, Talk, Turn, moment
 from benchmarks.prompt_cache_words import card, memory, passage, persona, profile, prose, skill, text_of, tool

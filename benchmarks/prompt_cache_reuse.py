@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.prompt.breakpoints import Expectation, Reuse, reuse_at
+from apps.prompt.cache.breakpoints import Expectation, Reuse, reuse_at
 from benchmarks.prompt_cache_bound import HOUR, MINUTES
 from benchmarks.prompt_cache_requests import Call
 

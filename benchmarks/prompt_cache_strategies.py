@@ -5,7 +5,7 @@ from typing import Final
 
 from apps.llm.caching import CacheRules
 from apps.llm.prices import Rates
-from apps.prompt.breakpoints import Expectation, Lifetime, Piece, Reach, Reuse, plan_marks, reuse_at
+from apps.prompt.cache.breakpoints import Expectation, Lifetime, Piece, Reach, Reuse, plan_marks, reuse_at
 from benchmarks.prompt_cache_bills import Cached, Marks, Planned
 from benchmarks.prompt_cache_bound import HOUR
 from benchmarks.prompt_cache_requests import Call

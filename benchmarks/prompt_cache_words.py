@@ -3,7 +3,7 @@
 from random import Random
 
 from apps.llm.backend import Json, Tool
-from apps.prompt.values import IdentityCard, Memory, Passage, Persona, Profile, SkillLine, Source
+from apps.prompt.prompt_input import IdentityCard, Memory, Passage, Persona, Profile, SkillLine, Source
 
 _VOCABULARY = (
     "order delivery refund invoice customer warehouse carrier return label parcel size colour stock account address "

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from apps.launcher.places import PROJECT
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.scanner import scan
+from apps.prompt.injection_scanner.scanner import scan
+from apps.prompt.sanitizer.clean import sanitize
 from benchmarks.sanitizer_floods import FLOODS
 
 SMALL, LARGE = 4_096, 65_536

@@ -19,8 +19,8 @@ from apps.memory.actions import create_block, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.uploads import upload_file

@@ -14,9 +14,9 @@ from pathlib import Path
 from time import process_time
 
 from apps.launcher.places import PROJECT
-from tests.rules.disguises import DISGUISES
-from tests.rules.planting import PLACES, Planted
-from tests.rules.proving import violations
+from tests.prompt.parsing.containment_check import violations
+from tests.prompt.parsing.injection_disguises import DISGUISES
+from tests.prompt.parsing.planted_texts import PLACES, Planted
 
 QUICK_EVERY = 60
 DATA = Path(os.environ.get("INJECTION_DATA") or PROJECT.parent / "shared" / "data" / "injection")

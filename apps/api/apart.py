@@ -16,7 +16,7 @@ from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.acting import acting
 from apps.governance.errors import NotPermitted
-from apps.prompt.differences import Hunk
+from apps.prompt.prompt_diff import Hunk
 from apps.runtime.apart import Apart, apart, sessions_open_to
 
 PARAMETERS = frozenset({"with"})

@@ -19,7 +19,7 @@ from apps.api.views import Rows
 from apps.governance.models import Taint
 from apps.memory.due import due
 from apps.memory.models import MemoryLine
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
 
 DUE: Final = (("review", "To look at"), ("expired", "Holds no more"))
 VOUCHING: Final = "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."

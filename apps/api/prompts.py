@@ -18,9 +18,9 @@ from apps.api.queries import refuse_unknown
 from apps.api.views import ActorView
 from apps.governance.errors import Invalid, NotPermitted
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
-from apps.prompt.assembly import assemble
-from apps.prompt.segments import Assembled, Span
-from apps.prompt.values import PromptInput
+from apps.prompt.prompt_input import PromptInput
+from apps.prompt.rendering.segments import Assembled, Span
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told, told_at
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent

@@ -2,7 +2,7 @@
 
 from rest_framework.serializers import FloatField, IntegerField, ListField, Serializer, SerializerMethodField
 
-from apps.prompt.comparing import Difference, SlotDifference
+from apps.prompt.prompt_diff import Difference, SlotDifference
 from apps.runtime.foreseeing import Cost, Foreseen
 
 

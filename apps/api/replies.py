@@ -14,7 +14,7 @@ from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
-from apps.prompt.figures import FIGURES, Figure
+from apps.prompt.tables_and_charts import FIGURES, Figure
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.rendering import figures_of
 

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
-from apps.prompt.overlap import Stretch
-from apps.prompt.values import SendMode
+from apps.prompt.prompt_input import SendMode
+from apps.prompt.text_reuse.source_overlap import Stretch
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.why import Place, Stood, Why, why
 

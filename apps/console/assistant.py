@@ -26,7 +26,7 @@ from apps.governance.policy import Act
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
-from apps.prompt.values import Flavour
+from apps.prompt.prompt_input import Flavour
 from apps.runtime.kick import kick_turn
 from apps.tenants.models import Agent
 

@@ -21,8 +21,8 @@ from apps.governance.policy import Act
 from apps.memory.actions import approve_block, create_block, write_block
 from apps.memory.dating import date_block
 from apps.memory.models import MemoryBlock
-from apps.prompt.budgets import SECTION_CHARACTERS
-from apps.prompt.lines import lines_of
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.text_limits import SECTION_CHARACTERS
 from apps.runtime.clashing import clashes
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.console.usage import grouped
-from apps.prompt.breakpoints import Lifetime
-from apps.prompt.ledger import Mark, marks_of
-from apps.prompt.values import Slot
-from apps.prompt.wording import SLOT_TITLES
+from apps.prompt.cache.breakpoints import Lifetime
+from apps.prompt.cache.cost_attribution import Mark, marks_of
+from apps.prompt.instruction_texts import SLOT_TITLES
+from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall
 
 LIVES: Final[Mapping[Lifetime, str]] = {"1h": "for an hour", "5m": "for five minutes"}

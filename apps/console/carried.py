@@ -14,7 +14,7 @@ from apps.console.row_urls import CARRIED_MODELS, url_of_subject
 from apps.console.titles import title_of
 from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
-from apps.prompt.lines import bare, lines_of
+from apps.prompt.memory_lines.line_diff import bare, lines_of
 from apps.runtime.told import COUNTED, PARTS_READ, SHOWN, who_was_told
 
 LINES_OFFERED: Final = 60

@@ -15,7 +15,7 @@ from apps.console.ranges import Choice, Ranges
 from apps.console.spend import Spent, spent
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.models import TenantSettings
 
 DECISIONS_SHOWN: Final = 8

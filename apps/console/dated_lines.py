@@ -20,7 +20,7 @@ from apps.governance.policy import Act
 from apps.memory.due import due
 from apps.memory.ledger import Remembered
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.prompt.line_dates import LineDates, last_moment
+from apps.prompt.memory_lines.line_expiry import LineDates, last_moment
 from apps.tenants.moments import zone_of
 
 Dated = Remembered | CustomerProfile

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.scanner import scan
-from apps.prompt.suspicions import Suspicion
-from apps.prompt.values import Rule
+from apps.prompt.injection_scanner.rule_language import Suspicion
+from apps.prompt.injection_scanner.scanner import scan
+from apps.prompt.prompt_input import Rule
+from apps.prompt.sanitizer.clean import sanitize
 
 LONGEST = 100_000
 QUOTED_CHARACTERS = 120

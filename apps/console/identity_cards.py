@@ -15,7 +15,7 @@ from apps.governance.policy import Act
 from apps.personas.actions import create_identity_card, write_identity_card
 from apps.personas.models import CARD_TEXTS, IdentityCard
 from apps.personas.rules import PARAGRAPH_CHARACTERS
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
 
 WRITTEN = ("line_key", *CARD_TEXTS)
 

@@ -21,8 +21,8 @@ from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.dating import date_memory
 from apps.memory.models import AgentMemory
-from apps.prompt.budgets import SECTION_CHARACTERS
-from apps.prompt.lines import lines_of
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.text_limits import SECTION_CHARACTERS
 from apps.runtime.clashing import clashes
 
 

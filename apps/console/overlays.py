@@ -14,8 +14,8 @@ from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.personas.actions import create_overlay, write_overlay
 from apps.personas.models import PersonaOverlay
-from apps.prompt.budgets import SECTION_CHARACTERS
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import SECTION_CHARACTERS
 
 
 def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:

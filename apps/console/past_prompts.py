@@ -17,9 +17,9 @@ from apps.console.titles import moment as written
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
-from apps.prompt.assembly import assemble
-from apps.prompt.segments import Assembled
-from apps.prompt.wording import SLOT_TITLES
+from apps.prompt.instruction_texts import SLOT_TITLES
+from apps.prompt.rendering.segments import Assembled
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told_at
 from apps.tenants.models import Agent
 from apps.tenants.moments import moment_said, zone_of

@@ -17,8 +17,8 @@ from apps.governance.policy import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import persona_templates
-from apps.prompt.budgets import SECTION_CHARACTERS
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import SECTION_CHARACTERS
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:

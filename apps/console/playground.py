@@ -29,7 +29,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
-from apps.prompt.values import Flavour
+from apps.prompt.prompt_input import Flavour
 from apps.review.trying import untried_because
 from apps.runtime.forgetting import forget_due
 from apps.runtime.kick import kick_turn

@@ -9,9 +9,9 @@ from apps.console.forms import PREVIEW
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.proposals import Would
-from apps.prompt.assembly import assemble
-from apps.prompt.segments import Part, Segment
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part, Segment
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.gather import gather
 from apps.tenants.models import Agent
 

@@ -21,7 +21,7 @@ from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
 from apps.memory.models import CustomerProfile
-from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.text_limits import SECTION_CHARACTERS
 from apps.runtime.clashing_notes import clashes_within
 
 TEXTS = ("preferences", "notes")

@@ -23,7 +23,7 @@ from apps.governance.actors import Actor
 from apps.governance.evidence import CONVERSATION, CONVERSATIONS
 from apps.governance.models import Approval, Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.prompt.lines import lines_of
+from apps.prompt.memory_lines.line_diff import lines_of
 from apps.review.consequences import consequence_of
 from apps.review.sheet import Sheet, sheet_of
 from apps.runtime.clashing import Clash, clashes

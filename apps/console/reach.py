@@ -7,8 +7,8 @@ from typing import Any
 from apps.console.usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.prompt.comparing import Difference
-from apps.prompt.wording import SLOT_TITLES
+from apps.prompt.instruction_texts import SLOT_TITLES
+from apps.prompt.prompt_diff import Difference
 from apps.review.sheet import Sheet
 from apps.runtime.foreseeing import foreseen, reached
 

@@ -19,8 +19,8 @@ from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.llm.tokens import tokens_of
-from apps.prompt.segments import NotSegments, Part, Segment, decode_segments
-from apps.prompt.values import Slot, Source
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
 from apps.runtime.models import ModelCall, Session, SnapshotPart
 from apps.runtime.playground import KIND
 from apps.runtime.retrieval import TURNS_TOLD, read_in

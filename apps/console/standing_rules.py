@@ -16,8 +16,8 @@ from apps.governance.policy import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
 from apps.personas.models import StandingRule
 from apps.personas.rules import RULE_CHARACTERS
-from apps.prompt.budgets import RULES_CHARACTERS
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import RULES_CHARACTERS
 from apps.tenants.models import Agent
 
 WORDED = ("text", "position")

@@ -14,7 +14,7 @@ from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.policy import Act
-from apps.prompt.figures import Figure
+from apps.prompt.tables_and_charts import Figure
 from apps.runtime.rendering import figures_of
 
 

@@ -8,10 +8,10 @@ from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Governed, Taint
-from apps.prompt.derived import Heard, Whose, derived
-from apps.prompt.holding import MemoryReview
-from apps.prompt.lines import lines_of
-from apps.prompt.tool_names import HOUSE
+from apps.prompt.builtin_tools import HOUSE
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import Heard, Whose, derived
 from apps.tenants.models import TenantSettings
 
 CONVERSATIONS_COMPARED: Final = 10

@@ -15,9 +15,9 @@ from apps.console.requests import actor_of, people_of
 from apps.console.row_urls import url_of_subject, url_of_versions
 from apps.console.transcripts import Call, call_of
 from apps.console.usage import total
-from apps.prompt.overlap import Cut, cut
-from apps.prompt.values import SendMode, Slot, Source
-from apps.prompt.wording import SLOT_TITLES
+from apps.prompt.instruction_texts import SLOT_TITLES
+from apps.prompt.prompt_input import SendMode, Slot, Source
+from apps.prompt.text_reuse.source_overlap import Cut, cut
 from apps.runtime.why import Place, Stood, Why, why
 
 REPEATED_SHOWN: Final = 20

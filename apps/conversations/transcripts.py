@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
 from apps.conversations.rules import Line, ToolCall
-from apps.prompt.visible import UNSTORABLE
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
 
 LINE_BYTES: Final = 4_000_000
 MESSAGES: Final = 2_000

@@ -14,7 +14,7 @@ from apps.demo.cast import AGENT, MATTERS, REVIEWER, Matter
 from apps.demo.desk import follow_link, log_in, press_approve
 from apps.demo.evidence import DidNotHold, Evidence, Step, called, changed_lines, hold, play, quoted, used
 from apps.demo.visitor import Visitor
-from apps.prompt.values import SEPARATOR, Slot
+from apps.prompt.prompt_input import SEPARATOR, Slot
 
 API: Final = "/api/v1"
 REPLY_SECONDS: Final = 30

@@ -21,7 +21,7 @@ from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
-from apps.prompt.values import SendMode
+from apps.prompt.prompt_input import SendMode
 from apps.tenants.models import SEND_MODES
 
 # Django looks for an app's models here.

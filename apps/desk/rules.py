@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from apps.prompt.values import SendMode
+from apps.prompt.prompt_input import SendMode
 
 DRAFT_CHARACTERS: Final = 20_000
 QUESTION_CHARACTERS: Final = 4_000

@@ -36,9 +36,9 @@ from apps.learning.lessons.weakening import Held
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
-from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
-from apps.prompt.framing import canonical_json
-from apps.prompt.wording import DIGEST_LESSONS
+from apps.prompt.instruction_texts import DIGEST_LESSONS
+from apps.prompt.learning_prompts.lesson_digest import CorrectionLine, LessonLine, digest_message
+from apps.prompt.rendering.data_fences import canonical_json
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.webhooks.rules import Event

@@ -29,9 +29,9 @@ from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import store_tier
 from apps.personas.models import Persona
-from apps.prompt.distillation import rewrite_message
-from apps.prompt.framing import canonical_json
-from apps.prompt.wording import DISTILLS
+from apps.prompt.instruction_texts import DISTILLS
+from apps.prompt.learning_prompts.distillation import rewrite_message
+from apps.prompt.rendering.data_fences import canonical_json
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.reached import opened

@@ -10,9 +10,9 @@ from hashlib import sha256
 from typing import Final
 
 from apps.llm.tokens import estimate_tokens
-from apps.prompt.extraction import objects_in
-from apps.prompt.framing import Json
-from apps.prompt.visible import UNSTORABLE
+from apps.prompt.learning_prompts.extraction import objects_in
+from apps.prompt.rendering.data_fences import Json
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
 from apps.texts.amounts import Amount, same
 from apps.texts.contradictions import Kind, Part, Written, contradictions
 from apps.texts.measuring import amounts

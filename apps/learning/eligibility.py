@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from apps.conversations.rules import Line, ToolCall
-from apps.prompt.tool_names import KEEPING, OF_ITSELF, RECALLING
+from apps.prompt.builtin_tools import KEEPING, OF_ITSELF, RECALLING
 
 MIN_MESSAGES = 4
 

@@ -28,7 +28,8 @@ from apps.learning.spending import Counted
 from apps.learning.transcripts import transcript
 from apps.learning.vetting import Vetted, by_date, counted_in, vet
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
-from apps.prompt.extraction import (
+from apps.prompt.instruction_texts import EXTRACT_SKILL
+from apps.prompt.learning_prompts.extraction import (
     ExtractedSkill,
     Malformed,
     TranscriptLine,
@@ -36,8 +37,7 @@ from apps.prompt.extraction import (
     parse_extraction,
     transcript_message,
 )
-from apps.prompt.framing import canonical_json
-from apps.prompt.wording import EXTRACT_SKILL
+from apps.prompt.rendering.data_fences import canonical_json
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.tenants.identity import system_actor

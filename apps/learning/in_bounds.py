@@ -3,7 +3,7 @@
 from apps.governance.actors import Actor
 from apps.learning.lessons.weakening import Held
 from apps.personas.models import Persona, StandingRule
-from apps.prompt.values import Disclosure
+from apps.prompt.prompt_input import Disclosure
 from apps.tenants.models import TenantSettings
 
 

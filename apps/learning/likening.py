@@ -8,7 +8,7 @@ from apps.governance.acting import hold_name
 from apps.governance.actors import Actor
 from apps.learning.extraction_models import Extraction
 from apps.learning.vetting import Vetted
-from apps.prompt.tool_names import HOUSE
+from apps.prompt.builtin_tools import HOUSE
 from apps.skills.models import Skill
 from apps.texts.likeness import Draft, Likeness, Shelf, tools_in
 

@@ -18,7 +18,7 @@ from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.policy import Act
 from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.prompt.lines import bare, known, lines_of
+from apps.prompt.memory_lines.line_diff import bare, known, lines_of
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill
 

@@ -11,8 +11,8 @@ from apps.learning.lessons.weakening import weakenings
 from apps.learning.memory_vetting import SHOWN_BY, vet_memory
 from apps.memory.bringing import Brought, bring_lines
 from apps.memory.models import AgentMemory
-from apps.prompt.lines import known
-from apps.prompt.reflection import MemoryOfDay
+from apps.prompt.learning_prompts.reflection import MemoryOfDay
+from apps.prompt.memory_lines.line_diff import known
 from apps.texts.private import Firewall
 
 

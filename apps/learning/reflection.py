@@ -39,10 +39,10 @@ from apps.learning.transcripts import transcript
 from apps.learning.vetting import Vetted, by_date, vet
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.memory.bringing import Brought
-from apps.prompt.extraction import Malformed
-from apps.prompt.framing import canonical_json
-from apps.prompt.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema
-from apps.prompt.wording import REFLECT_ON_DAY
+from apps.prompt.instruction_texts import REFLECT_ON_DAY
+from apps.prompt.learning_prompts.extraction import Malformed
+from apps.prompt.learning_prompts.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema
+from apps.prompt.rendering.data_fences import canonical_json
 from apps.skills.actions import draft_skill
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings

@@ -16,9 +16,9 @@ from apps.memory.holding import Share, hold_back, propose_profile, review_of, sh
 from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.profile_ledger import keep_profile_lines
-from apps.prompt.derived import Heard
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import Heard
 
 
 def create_memory(

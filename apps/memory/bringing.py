@@ -10,9 +10,9 @@ from apps.governance.models import Proposal, Taint
 from apps.memory.actions import create_memory
 from apps.memory.holding import Share, hold_back, waiting_and_refused
 from apps.memory.models import AgentMemory
-from apps.prompt.derived import Whose
-from apps.prompt.holding import HeldLine
-from apps.prompt.lines import bare, known
+from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.memory_lines.write_holds import HeldLine
+from apps.prompt.text_reuse.derived_lines import Whose
 
 # A person who has not read so many lines reads no more of them.
 LINES_WAITING: Final = 30

@@ -11,8 +11,8 @@ from apps.governance.policy import Act
 from apps.memory.ledger import Remembered, keep_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.profile_ledger import date_profile_lines
-from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, kept, meant_dates
-from apps.prompt.lines import bare, known
+from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, kept, meant_dates
 from apps.tenants.moments import zone_of
 
 

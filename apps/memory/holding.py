@@ -17,11 +17,11 @@ from apps.memory.dating import proposed_dates
 from apps.memory.ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS
-from apps.prompt.derived import Heard
-from apps.prompt.holding import HeldLine, MemoryReview, answer, parted, repeated
-from apps.prompt.line_dates import LineDates, said_dates
-from apps.prompt.line_edits import too_long
-from apps.prompt.lines import bare, known
+from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.memory_lines.line_edits import too_long
+from apps.prompt.memory_lines.line_expiry import LineDates, said_dates
+from apps.prompt.memory_lines.write_holds import HeldLine, MemoryReview, answer, parted, repeated
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.tenants.models import TenantSettings
 from apps.tenants.moments import zone_of
 from apps.tenants.terms import review_terms

@@ -14,9 +14,9 @@ from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.profile_ledger import keep_profile_lines
-from apps.prompt.holding import joined_lines
-from apps.prompt.line_dates import dates_of
-from apps.prompt.lines import known
+from apps.prompt.memory_lines.line_diff import known
+from apps.prompt.memory_lines.line_expiry import dates_of
+from apps.prompt.memory_lines.write_holds import joined_lines
 
 
 def join_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason: str = "") -> AgentMemory:

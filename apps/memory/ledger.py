@@ -15,10 +15,9 @@ from apps.governance.actors import Actor
 from apps.governance.models import Taint
 from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.models import AGENT, AgentMemory, MemoryBlock
-from apps.prompt.holding import HeldLine
-from apps.prompt.line_dates import LineDates
-from apps.prompt.line_ledger import line_sha256, moved
-from apps.prompt.lines import bare, known
+from apps.prompt.memory_lines.line_diff import bare, known, line_sha256, moved
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import HeldLine
 
 Status = MemoryLine.Status
 Remembered = AgentMemory | MemoryBlock

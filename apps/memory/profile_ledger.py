@@ -13,8 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Taint
 from apps.memory.ledger import DATED, ENDS, dated, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine
-from apps.prompt.line_ledger import Moved, line_sha256, moved
-from apps.prompt.lines import known
+from apps.prompt.memory_lines.line_diff import Moved, known, line_sha256, moved
 
 
 def keep_profile_lines(

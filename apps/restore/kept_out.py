@@ -9,8 +9,8 @@ from apps.conversations.models import Conversation
 from apps.governance.models import Governed, Proposal
 from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.prompt.holding import joined_lines
-from apps.prompt.lines import known
+from apps.prompt.memory_lines.line_diff import known
+from apps.prompt.memory_lines.write_holds import joined_lines
 from apps.restore.steps import Note, Pair
 
 # The remembered texts of each noun, and the column by which the ledger of its lines names it.

@@ -12,7 +12,7 @@ from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import refuse_undecidable
 from apps.governance.tiers import Tier, tier_of
-from apps.prompt.findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Target
 from apps.review.decisions import needs_rebase
 from apps.review.models import BulkDecision

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from apps.governance.models import Proposal
 from apps.personas.models import SECTIONS
-from apps.prompt.lines import known
+from apps.prompt.memory_lines.line_diff import known
 from apps.review.applier import changed
 from apps.skills.models import TEXTS
 from apps.tenants.models import TenantSettings

@@ -13,7 +13,7 @@ from apps.governance.models import Governed, Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import Verdict, has_enough, panel_of, refuse_undecidable, refuse_unseen
 from apps.governance.tiers import tier_of
-from apps.prompt.findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Target, Values, changed
 from apps.review.registry import ACT_OF, applier_of, held_target
 from apps.tenants.terms import review_terms

@@ -18,9 +18,9 @@ from apps.memory.dating import proposed_dates
 from apps.memory.holding import profile_sha256
 from apps.memory.joining import join_block, join_memory, put_back_block, put_back_memory
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
-from apps.prompt.holding import joined_lines
-from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, dates_of, meant_dates
-from apps.prompt.lines import bare, known
+from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, dates_of, meant_dates
+from apps.prompt.memory_lines.write_holds import joined_lines
 from apps.review.applier import Applier, Values, over
 
 Kind = Proposal.Kind

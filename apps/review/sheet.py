@@ -8,7 +8,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Approval, Governed, Proposal
 from apps.governance.proposals import Would, authors_of, panel_of, reviewers_of
 from apps.governance.tiers import Panel, Touch
-from apps.prompt.findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Beside, Values, changed, over
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of

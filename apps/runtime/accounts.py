@@ -11,8 +11,8 @@ from apps.governance.actors import Actor
 from apps.llm.backend import CacheLifetime, JsonObject, Reply, Usage
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
 from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of, priced
-from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
-from apps.prompt.ledger import Mark
+from apps.prompt.cache.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
+from apps.prompt.cache.cost_attribution import Mark
 from apps.runtime.brought import Told
 from apps.runtime.earlier import HASH_CHARACTERS, Before, Earlier, earlier_calls, sampled
 from apps.runtime.requests import Placed, placed, placed_behind

@@ -10,10 +10,10 @@ from django.db.models import QuerySet
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
-from apps.prompt.assembly import assemble
-from apps.prompt.differences import Handover, Hunk, differences, handovers, is_reordered
-from apps.prompt.segments import Assembled, NotSegments
-from apps.prompt.values import Slot
+from apps.prompt.prompt_diff import Handover, Hunk, differences, handovers, is_reordered
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Assembled, NotSegments
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.causes import Cause, Causes, Window
 from apps.runtime.models import Session
 from apps.runtime.preview import told

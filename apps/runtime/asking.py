@@ -13,11 +13,8 @@ from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
-from apps.prompt.framing import OWNERS, date_line
-from apps.prompt.segments import Part, encode_segments
-from apps.prompt.tool_names import DRAFT_SKILL, SKILL_SAVE
-from apps.prompt.turns import user_turn
-from apps.prompt.values import (
+from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
+from apps.prompt.prompt_input import (
     Delegation,
     Event,
     EventKind,
@@ -28,6 +25,9 @@ from apps.prompt.values import (
     Source,
     TurnInput,
 )
+from apps.prompt.rendering.data_fences import OWNERS, date_line
+from apps.prompt.rendering.segments import Part, encode_segments
+from apps.prompt.rendering.user_turn import user_turn
 from apps.runtime.brought import EXAMPLES, Corrected, Kept
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card

@@ -21,9 +21,7 @@ from apps.governance.policy import Act
 from apps.llm.backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
-from apps.prompt.framing import canonical_json, fence_lines
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import (
+from apps.prompt.builtin_tools import (
     FIND_SKILLS,
     LIST_CONVERSATIONS,
     LIST_PROPOSALS,
@@ -32,6 +30,8 @@ from apps.prompt.tool_names import (
     READ_SPEND,
     SOUL_UPDATE,
 )
+from apps.prompt.rendering.data_fences import canonical_json, fence_lines
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.models import Spend, ToolStep
 from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.models import Skill

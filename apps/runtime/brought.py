@@ -12,8 +12,8 @@ from apps.conversations.rules import ToolCall
 from apps.desk.rules import Sending
 from apps.learning.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
-from apps.prompt.turns import without_learning
-from apps.prompt.values import SendMode, Slot
+from apps.prompt.prompt_input import SendMode, Slot
+from apps.prompt.rendering.user_turn import without_learning
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped

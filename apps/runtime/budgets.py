@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, Final, Self
 
 from apps.conversations.rules import DEEPEST, ToolCall
-from apps.prompt.framing import canonical_json
+from apps.prompt.rendering.data_fences import canonical_json
 
 # R124
 STEPS_BY_CHANNEL: Final[Mapping[str, int]] = {"voice": 6, "sms": 10}

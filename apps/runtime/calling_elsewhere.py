@@ -10,7 +10,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.policy import Act
 from apps.llm.backend import ToolUse
-from apps.prompt.tool_names import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
+from apps.prompt.builtin_tools import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.claims import Claim
 from apps.runtime.editing_memory import MEMORY
 from apps.runtime.entries import tool_row

@@ -11,10 +11,10 @@ from django.db.models import Q
 
 from apps.governance.actors import PEOPLE
 from apps.governance.models import ChangeRecord
-from apps.prompt.budgets import CONTRACT_CHARACTERS
-from apps.prompt.differences import Hunk
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.values import Slot
+from apps.prompt.prompt_diff import Hunk
+from apps.prompt.prompt_input import Slot
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import CONTRACT_CHARACTERS
 from apps.runtime.models import Session
 from apps.tenants.models import Agent, TenantSettings
 

@@ -14,11 +14,11 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.memory.ledger import Remembered
-from apps.prompt.line_dates import holding, is_expired
-from apps.prompt.line_edits import beyond
-from apps.prompt.lines import bare, known, lines_of
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.prompt.builtin_tools import HOUSE, ROUTING
+from apps.prompt.memory_lines.line_diff import bare, known, lines_of
+from apps.prompt.memory_lines.line_edits import beyond
+from apps.prompt.memory_lines.line_expiry import holding, is_expired
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
 from apps.tenants.private_lines import told_private
 from apps.texts.contradictions import Finding, Part, Written, contradictions

@@ -10,9 +10,9 @@ from typing import Final
 from django.utils import timezone
 
 from apps.memory.models import CustomerProfile
-from apps.prompt.line_dates import holding
-from apps.prompt.lines import bare, known, lines_of
-from apps.prompt.sanitizer import clean
+from apps.prompt.memory_lines.line_diff import bare, known, lines_of
+from apps.prompt.memory_lines.line_expiry import holding
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.clashing import QUOTED, SHOWN, Clash
 from apps.texts.contradictions import Part, Written, contradictions
 from apps.texts.days import told_by_today

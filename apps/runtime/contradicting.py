@@ -19,7 +19,7 @@ from apps.learning.contradictions.actions import clear_contradiction, find_contr
 from apps.learning.contradictions.looks import Extent, Held, claim_look, end_look
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
-from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.prompt.builtin_tools import HOUSE, ROUTING
 from apps.runtime.going_by import Text, distilled, remembered, runbooks, tools_of_others, written_by_people
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer

@@ -16,9 +16,9 @@ from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject
-from apps.prompt.budgets import IDENTITY_CHARACTERS
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.tool_names import DELEGATE, ENQUEUE_PARENT
+from apps.prompt.builtin_tools import DELEGATE, ENQUEUE_PARENT
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.budgets import Money, budget_of_question, loop_of
 from apps.runtime.kick import kick_turn
 from apps.runtime.stops import is_answering_paused

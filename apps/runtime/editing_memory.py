@@ -19,14 +19,22 @@ from apps.memory.holding import review_of, told
 from apps.memory.ledger import Remembered, standing_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS, label_key
-from apps.prompt.derived import Heard
-from apps.prompt.framing import fence, fence_lines
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, first_moment, holding, last_moment, told_dates
-from apps.prompt.line_edits import SHOWN, Edit, Edited, Op, edited, too_long
-from apps.prompt.lines import bare, known, lines_of
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
+from apps.prompt.builtin_tools import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
+from apps.prompt.memory_lines.line_diff import bare, known, lines_of
+from apps.prompt.memory_lines.line_edits import SHOWN, Edit, Edited, Op, edited, too_long
+from apps.prompt.memory_lines.line_expiry import (
+    REVIEW,
+    UNTIL,
+    LineDates,
+    first_moment,
+    holding,
+    last_moment,
+    told_dates,
+)
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.rendering.data_fences import fence, fence_lines
+from apps.prompt.sanitizer.clean import clean
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.runtime.clashing import with_advice
 from apps.runtime.clashing_notes import TEXTS, texts_of
 from apps.runtime.hearing import heard_in

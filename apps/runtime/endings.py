@@ -17,12 +17,12 @@ from apps.governance.errors import Conflicting
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.llm.backend import Json, JsonObject
-from apps.prompt.derived import Heard, derived
-from apps.prompt.lines import lines_of
-from apps.prompt.scheduled import reports_nothing
-from apps.prompt.segments import Assembled
-from apps.prompt.tool_names import DELEGATE, HOUSE, ROUTING
-from apps.prompt.values import SendMode, Slot
+from apps.prompt.builtin_tools import DELEGATE, HOUSE, ROUTING
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.prompt_input import SendMode, Slot
+from apps.prompt.rendering.scheduled_task import reports_nothing
+from apps.prompt.rendering.segments import Assembled
+from apps.prompt.text_reuse.derived_lines import Heard, derived
 from apps.runtime.budgets import DaySpent, TurnKind
 from apps.runtime.claims import Claim
 from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone

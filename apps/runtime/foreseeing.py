@@ -16,8 +16,8 @@ from apps.governance.proposals import Would
 from apps.llm.prices import Price, price_of
 from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import CustomerProfile
-from apps.prompt.assembly import assemble
-from apps.prompt.comparing import Difference, difference
+from apps.prompt.prompt_diff import Difference, difference
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.as_proposed import with_change
 from apps.runtime.gather import prompt_input
 from apps.runtime.models import Spend

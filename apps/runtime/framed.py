@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.prompt.segments import Part, Segment, decode_segments
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part, Segment, decode_segments
 from apps.runtime.journal import Asked
 from apps.runtime.reading_calls import as_said
 from apps.runtime.retrieval import DRAFT, EXAMPLE, VERSION

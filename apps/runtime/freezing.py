@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.prompt.segments import Assembled, Part, encode_segments
+from apps.prompt.rendering.segments import Assembled, Part, encode_segments
 from apps.runtime.models import Session, SessionPart, SnapshotPart
 
 # Of so many lists of tools the names are known.

@@ -16,9 +16,9 @@ from apps.governance.policy import Act
 from apps.governance.proposals import Would
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
-from apps.prompt import values
-from apps.prompt.line_dates import holding
-from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
+from apps.prompt import prompt_input as values
+from apps.prompt.memory_lines.line_expiry import holding
+from apps.prompt.prompt_input import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
 from apps.runtime.as_proposed import with_change
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.reminding import Noted, noted_in

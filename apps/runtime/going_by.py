@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.learning.contradictions.models import Contradiction
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import SECTIONS, Persona, StandingRule
-from apps.prompt.line_dates import holding
+from apps.prompt.memory_lines.line_expiry import holding
 from apps.skills.models import Skill
 from apps.texts.contradictions import Part
 from apps.texts.tool_mentions import Tools

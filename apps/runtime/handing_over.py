@@ -7,7 +7,7 @@ from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
 from apps.llm.backend import JsonObject
-from apps.prompt.tool_names import ESCALATE
+from apps.prompt.builtin_tools import ESCALATE
 from apps.runtime.tooling import Context, HouseTool
 
 # What an agent can tell by itself; the rest the house finds out.

@@ -6,7 +6,7 @@ from typing import Final
 
 from apps.conversations.models import Message
 from apps.governance.errors import Invalid
-from apps.prompt.tool_names import SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
+from apps.prompt.builtin_tools import SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.runtime.models import ToolStep
 from apps.runtime.tooling import Context
 from apps.skills.models import Skill

@@ -16,9 +16,9 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
 from apps.governance.guard import refuse_unless_acting
 from apps.governance.models import Taint
-from apps.prompt.derived import Heard, derived
-from apps.prompt.lines import lines_of
-from apps.prompt.tool_names import HOUSE
+from apps.prompt.builtin_tools import HOUSE
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.text_reuse.derived_lines import Heard, derived
 
 # So many rows of a kind, and so many characters of a side. What a session replays of a conversation is less.
 ROWS_HEARD: Final = 400

@@ -16,11 +16,7 @@ from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import PROFILE_CHARACTERS, joined_facts
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.framing import canonical_json, fence
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_edits import too_long
-from apps.prompt.sanitizer import clean, sanitize
-from apps.prompt.tool_names import (
+from apps.prompt.builtin_tools import (
     DRAFT_SKILL,
     GET_SKILL,
     GET_SKILL_ATTACHMENT,
@@ -30,7 +26,11 @@ from apps.prompt.tool_names import (
     UPDATE_CUSTOMER_PROFILE,
     UPDATE_MEMORY,
 )
-from apps.prompt.values import Rule
+from apps.prompt.memory_lines.line_edits import too_long
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.prompt_input import Rule
+from apps.prompt.rendering.data_fences import canonical_json, fence
+from apps.prompt.sanitizer.clean import clean, sanitize
 from apps.runtime.assisting import ASSISTING
 from apps.runtime.clashing import with_advice
 from apps.runtime.clashing_notes import texts_of, with_advice_on_notes

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from apps.prompt.segments import Part, SegmentTable
+from apps.prompt.rendering.segments import Part, SegmentTable
 
 PARTS_KEPT: Final = 512
 # As many marks are sent along with a claim.

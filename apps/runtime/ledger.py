@@ -9,8 +9,8 @@ from django.db import DatabaseError
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Reply
 from apps.llm.prices import price_of
-from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
-from apps.prompt.values import SEPARATOR, Slot
+from apps.prompt.cache.cost_attribution import Charged, Parting, Sent, by_slot, parting
+from apps.prompt.prompt_input import SEPARATOR, Slot
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.earlier import Before, Earlier, sampled, told_entries
 from apps.runtime.entries import CallNotes

@@ -6,8 +6,8 @@ from time import monotonic
 from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
 from apps.llm.blocks import with_marks, with_note
-from apps.prompt.tool_names import BETWEEN_AGENTS
-from apps.prompt.turns import last_step
+from apps.prompt.builtin_tools import BETWEEN_AGENTS
+from apps.prompt.rendering.user_turn import last_step
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
 from apps.runtime.budgets import Money

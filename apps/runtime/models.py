@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.prompt.ledger import SlotCharge, charges_of
+from apps.prompt.cache.cost_attribution import SlotCharge, charges_of
 from apps.runtime.alarm_models import PeriodicTask
 from apps.runtime.breaker_models import CircuitBreaker
 from apps.runtime.elsewhere_models import TakenElsewhere

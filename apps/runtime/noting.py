@@ -16,9 +16,9 @@ from apps.llm.backend import Json, JsonObject
 from apps.notebook.actions import drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_KEPT, TEXT_CHARACTERS
-from apps.prompt.framing import canonical_json
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import FINISH_NOTE, LIST_NOTES, WRITE_NOTE
+from apps.prompt.builtin_tools import FINISH_NOTE, LIST_NOTES, WRITE_NOTE
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.tenants.models import TenantSettings

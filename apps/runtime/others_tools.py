@@ -9,8 +9,8 @@ from django.utils.module_loading import import_string
 
 from apps.llm.backend import Json, JsonObject, Tool
 from apps.llm.mcp.place import Answer, Lost, ToolServerFailed
-from apps.prompt.framing import fence
-from apps.prompt.sanitizer import sanitize
+from apps.prompt.rendering.data_fences import fence
+from apps.prompt.sanitizer.clean import sanitize
 from apps.runtime.kept_parts import Kept
 from apps.runtime.models import ToolStep
 from apps.runtime.outside import Outcome

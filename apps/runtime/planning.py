@@ -6,9 +6,9 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Json, JsonObject
-from apps.prompt.framing import canonical_json
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
+from apps.prompt.builtin_tools import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.schedules.actions import deprecate_schedule, draft_schedule

@@ -12,8 +12,8 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.proposals import Would
-from apps.prompt.segments import Assembled, Part, Segment
-from apps.prompt.values import Source
+from apps.prompt.prompt_input import Source
+from apps.prompt.rendering.segments import Assembled, Part, Segment
 from apps.review.sheet import sheet_of
 from apps.runtime.as_proposed import NEW_RULE, as_it_would_be
 from apps.runtime.freezing import NotFrozen

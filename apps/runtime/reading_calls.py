@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apps.prompt.tool_names import GIVING_SKILLS
-from apps.prompt.values import Source
+from apps.prompt.builtin_tools import GIVING_SKILLS
+from apps.prompt.prompt_input import Source
 from apps.runtime.models import ToolStep
 from apps.skills.models import Skill
 

@@ -15,7 +15,7 @@ from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.kill_switches.models import KillSwitch
-from apps.prompt.tool_names import ENQUEUE_PARENT
+from apps.prompt.builtin_tools import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn
 from apps.runtime.stops import stop_of
 from apps.tenants.identity import system_actor

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from apps.notebook.models import Note
 from apps.notebook.rules import is_due
-from apps.prompt.values import Passage, Source
+from apps.prompt.prompt_input import Passage, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from apps.governance.errors import Invalid
 from apps.llm.backend import JsonObject
-from apps.prompt.figures import CHARTS, COLUMNS, FIGURES, ROWS, SERIES, Figure, NoFigure, figure_of
-from apps.prompt.tool_names import RENDER_CHART, RENDER_TABLE
+from apps.prompt.builtin_tools import RENDER_CHART, RENDER_TABLE
+from apps.prompt.tables_and_charts import CHARTS, COLUMNS, FIGURES, ROWS, SERIES, Figure, NoFigure, figure_of
 from apps.runtime.tooling import Context, HouseTool, Offer
 
 SHOWN: Final = "It is shown with your reply. Do not repeat its numbers; say in a sentence what they mean."

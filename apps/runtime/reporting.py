@@ -12,8 +12,8 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256
 from apps.llm.backend import JsonObject, Reply, ToolUse
-from apps.prompt.framing import canonical_json
-from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.prompt.builtin_tools import HOUSE, ROUTING
+from apps.prompt.rendering.data_fences import canonical_json
 from apps.runtime.calling_elsewhere import called_in, refuse_over, turn_handed_out
 from apps.runtime.claims import Claim
 from apps.runtime.endings import GAVE_UP, Written, cancel, fail, leave

@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 from apps.llm.backend import JsonObject, SystemBlock
 from apps.llm.blocks import block_of, content_blocks, message_place
 from apps.llm.caching import Block
-from apps.prompt.breakpoints import Reach
-from apps.prompt.segments import Part
-from apps.prompt.values import Slot
+from apps.prompt.cache.breakpoints import Reach
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part
 from apps.runtime.sessions import DEFINITIONS_KEPT, Frozen, read_definitions
 
 # Of the blocks of system prompts.

@@ -10,9 +10,9 @@ from typing import Final
 
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Json, JsonObject, Tool, ToolUse
-from apps.prompt.framing import canonical_json
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.tool_names import CALL_TOOL, LIST_RESOURCES, ROUTING, USE_RESOURCE
+from apps.prompt.builtin_tools import CALL_TOOL, LIST_RESOURCES, ROUTING, USE_RESOURCE
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.sanitizer.clean import sanitize
 from apps.runtime.outside import NO_TOOLS, Toolbox
 from apps.runtime.tooling import Context, HouseTool
 

@@ -23,7 +23,7 @@ from apps.governance.errors import Conflicting, GovernanceError, IllegalTransiti
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
 from apps.governance.text import content_sha256
-from apps.prompt.scheduled import Task, scheduled_task
+from apps.prompt.rendering.scheduled_task import Task, scheduled_task
 from apps.runtime.forgetting import forget_all
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn

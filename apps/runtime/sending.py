@@ -21,10 +21,10 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible, Stale
 from apps.governance.policy import Act
-from apps.prompt.segments import Part, encode_segments
-from apps.prompt.turns import user_turn
-from apps.prompt.values import Event, EventKind, Source, TurnInput
-from apps.prompt.wording import COLLEAGUE_WROTE, ESCALATION_ANSWERED
+from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
+from apps.prompt.prompt_input import Event, EventKind, Source, TurnInput
+from apps.prompt.rendering.segments import Part, encode_segments
+from apps.prompt.rendering.user_turn import user_turn
 from apps.runtime.asking import event_of, wire_of
 from apps.runtime.entries import SENDERS
 from apps.runtime.kick import kick_turn

@@ -14,10 +14,10 @@ from django.utils import timezone
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.llm.backend import Tool
-from apps.prompt.assembly import assemble
-from apps.prompt.framing import canonical_json
-from apps.prompt.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.rendering.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.assisting import rights_in
 from apps.runtime.brought import Running
 from apps.runtime.freezing import NotFrozen, freeze

@@ -8,8 +8,8 @@ from typing import Any, Final
 from apps.conversations.rules import ToolCall
 from apps.governance.text import storable_text
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
-from apps.prompt.framing import canonical
-from apps.prompt.tool_names import GET_SKILL, SKILL_VIEW
+from apps.prompt.builtin_tools import GET_SKILL, SKILL_VIEW
+from apps.prompt.rendering.data_fences import canonical
 from apps.runtime.tooling import whole_number
 
 # What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.

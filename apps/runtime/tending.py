@@ -13,9 +13,9 @@ from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject
-from apps.prompt.framing import canonical_json
-from apps.prompt.sanitizer import clean
-from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
+from apps.prompt.builtin_tools import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.sanitizer.clean import clean
 from apps.runtime.having_read import as_shown, refuse_unread
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.playground import tried_skill

@@ -16,9 +16,9 @@ from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import summary_of
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.prompt.lines import bare, known
-from apps.prompt.segments import NotSegments, decode_segments
-from apps.prompt.values import Slot
+from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import NotSegments, decode_segments
 from apps.runtime.carrying import parts_carrying
 from apps.runtime.models import SnapshotPart
 from apps.runtime.reading_calls import as_said

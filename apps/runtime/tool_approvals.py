@@ -12,7 +12,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, refuse_blank
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject
-from apps.prompt.wording import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
+from apps.prompt.instruction_texts import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
 from apps.runtime.others_tools import OthersTool
 from apps.runtime.relaying import tell_agent
 from apps.runtime.tooling import Context, HouseTool

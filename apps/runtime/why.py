@@ -13,9 +13,9 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.prompt.overlap import NOTHING_SHARED, Overlap, Words, overlap
-from apps.prompt.segments import NotSegments, Part, Segment, decode_segments
-from apps.prompt.values import Slot, Source
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
+from apps.prompt.text_reuse.source_overlap import NOTHING_SHARED, Overlap, Words, overlap
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.reading_calls import as_said, source_of_skill
 from apps.runtime.retrieval import Retrieval, kept_of, owners_of_asked, retrieval_of

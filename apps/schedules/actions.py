@@ -12,7 +12,7 @@ from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotP
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.governance.refusals import Subject, noting
-from apps.prompt.tool_names import WITHDRAW_SCHEDULE
+from apps.prompt.builtin_tools import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time
 from apps.tenants.flavours import refuse_assistant

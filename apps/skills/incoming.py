@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from apps.prompt.findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.skills.archives import Entry, Unreadable
 from apps.skills.front_matter import Malformed
 from apps.skills.rules import LookedThrough, Refused, crowded_names, looked_through, vet_file

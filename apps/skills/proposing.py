@@ -15,7 +15,7 @@ from apps.governance.models import Proposal, ProposalQuerySet, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
 from apps.governance.tiers import Tier, Touch, tier_of
-from apps.prompt.findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.skills.models import Skill
 from apps.skills.rules import to_confirm_of, touches
 from apps.tenants.terms import review_terms

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from apps.governance.tiers import Touch
-from apps.prompt.findings import to_confirm
-from apps.prompt.folding import fold, unfolded
-from apps.prompt.tool_names import Effect, effects_in
-from apps.prompt.visible import visible
+from apps.prompt.builtin_tools import Effect, effects_in
+from apps.prompt.injection_scanner.review_findings import to_confirm
+from apps.prompt.normalization.folding import fold, unfolded
+from apps.prompt.sanitizer.invisible_characters import visible
 
 NAME_CHARACTERS = 64
 TITLE_CHARACTERS = 120

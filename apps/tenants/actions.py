@@ -14,7 +14,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
 from apps.governance.policy import Act
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.flavours import refuse_assistant
 from apps.tenants.grant_models import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.grants import keep_agent_grants, keep_limit, keep_role_grants

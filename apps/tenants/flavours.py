@@ -3,7 +3,7 @@
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotVisible
-from apps.prompt.values import Flavour
+from apps.prompt.prompt_input import Flavour
 from apps.tenants.models import Agent
 
 

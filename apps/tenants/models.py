@@ -10,7 +10,7 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
-from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
+from apps.prompt.prompt_input import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.account_models import AccountEvent
 from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.attempt_models import SignInAttempts

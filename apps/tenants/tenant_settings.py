@@ -9,8 +9,8 @@ from django.db import models
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
-from apps.prompt.holding import MemoryReview
-from apps.prompt.values import Disclosure, SlotOrder
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.prompt_input import Disclosure, SlotOrder
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
 from apps.texts.templates import TEMPLATES, TEMPLATES_CHARACTERS, Unusable, read_templates

@@ -10,7 +10,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, SchemaError
 
 from apps.llm.mcp.place import Listed
-from apps.prompt.sanitizer import sanitize
+from apps.prompt.sanitizer.clean import sanitize
 
 TOOLS_PER_SERVER: Final = 200
 TOOLS_PER_AGENT: Final = 200

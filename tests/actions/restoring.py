@@ -5,7 +5,7 @@ from datetime import datetime
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
-from apps.prompt.assembly import assemble
+from apps.prompt.rendering.snapshot import assemble
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, Target, plan
 from apps.restore.restoring import restore

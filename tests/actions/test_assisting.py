@@ -14,8 +14,8 @@ from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import propose_patch, write_member_overlay
 from apps.personas.models import MemberOverlay
-from apps.prompt.framing import unfence_lines
-from apps.prompt.wording import ASSISTANT_CORE, PERSONA_TITLES, PLATFORM_CORE
+from apps.prompt.instruction_texts import ASSISTANT_CORE, PERSONA_TITLES, PLATFORM_CORE
+from apps.prompt.rendering.data_fences import unfence_lines
 from apps.runtime.assisting import ASSISTING
 from apps.runtime.driving import answer
 from apps.runtime.models import Session, ToolStep, Turn

@@ -7,7 +7,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
-from apps.prompt.values import Disclosure, Flavour, SkillIndex, SlotOrder
+from apps.prompt.prompt_input import Disclosure, Flavour, SkillIndex, SlotOrder
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import InvokableAgent, TenantSettings
 from tests.factories import World, make_invokable, make_neighbour, make_world

@@ -12,10 +12,10 @@ from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.dating import date_block
 from apps.memory.models import AgentMemory
-from apps.prompt.derived import Heard
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
-from apps.prompt.lines import lines_of
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.runtime.clashing import clashes
 from apps.tenants.actions import amend_agent, create_agent
 from tests.actions.conversing import calls, reply, say, tool

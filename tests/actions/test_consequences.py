@@ -9,8 +9,8 @@ from apps.governance.models import Proposal, Taint
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
-from apps.prompt.derived import Whose
-from apps.prompt.holding import HeldLine
+from apps.prompt.memory_lines.write_holds import HeldLine
+from apps.prompt.text_reuse.derived_lines import Whose
 from apps.review.consequences import consequence_of
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings

@@ -16,8 +16,8 @@ from apps.learning.contradictions.rules import night_of
 from apps.memory.actions import amend_memory
 from apps.memory.dating import date_memory
 from apps.personas.actions import amend_rule
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.contradicting import attempt_look, look
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import create_agent

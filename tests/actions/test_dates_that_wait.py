@@ -13,10 +13,10 @@ from apps.memory.actions import amend_block, amend_memory, create_memory
 from apps.memory.dating import date_block, date_memory
 from apps.memory.joining import withhold_block, withhold_memory
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
-from apps.prompt.assembly import assemble
-from apps.prompt.derived import NOTHING_HEARD, Heard
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import undo
 from apps.runtime.gather import gather
 from apps.tenants.actions import amend_agent

@@ -15,7 +15,7 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
-from apps.prompt.scheduled import NOTHING_TO_REPORT
+from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.scheduling import run_due

@@ -23,7 +23,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
 from apps.governance.models import ChangeRecord, Taint
-from apps.prompt.values import SendMode
+from apps.prompt.prompt_input import SendMode
 from tests.factories import World, make_conversation, make_neighbour, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft

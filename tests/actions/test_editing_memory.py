@@ -11,8 +11,8 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import approve_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS
-from apps.prompt.framing import unfence, unfence_lines
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.rendering.data_fences import unfence, unfence_lines
 from apps.tenants.actions import amend_agent, amend_settings, create_agent
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import CUSTOMER, calls, reply, say, take, tell, tool

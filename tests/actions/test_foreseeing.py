@@ -13,12 +13,12 @@ from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.proposals import Would
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.models import Persona
-from apps.prompt.assembly import assemble
-from apps.prompt.comparing import difference
-from apps.prompt.derived import Whose
-from apps.prompt.holding import HeldLine
-from apps.prompt.segments import Assembled
-from apps.prompt.values import Slot
+from apps.prompt.memory_lines.write_holds import HeldLine
+from apps.prompt.prompt_diff import difference
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Assembled
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.text_reuse.derived_lines import Whose
 from apps.review.asking import ask
 from apps.review.sheet import sheet_of
 from apps.runtime.foreseeing import Cost, Foreseen, foreseen

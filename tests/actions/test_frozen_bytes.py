@@ -4,8 +4,8 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona
-from apps.prompt.segments import decode_segments
-from apps.prompt.values import Slot, Source
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import decode_segments
 from apps.runtime.house_tools import house_tools
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.sessions import open_session, thawed

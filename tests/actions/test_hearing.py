@@ -5,7 +5,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.skills.models import Skill
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import make_persona, make_world

@@ -10,8 +10,8 @@ from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory
 from apps.memory.holding import told
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.prompt.derived import NOTHING_HEARD, Heard
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import Yes, approve, undo
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_memory, make_profile, make_world

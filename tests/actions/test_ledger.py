@@ -6,8 +6,8 @@ from apps.conversations.models import Message
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from apps.prompt.ledger import charges_of
-from apps.prompt.values import Slot
+from apps.prompt.cache.cost_attribution import charges_of
+from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import prompt, say, tool

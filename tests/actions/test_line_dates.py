@@ -13,10 +13,10 @@ from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_block, amend_memory
 from apps.memory.dating import date_block, date_memory
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
-from apps.prompt.assembly import assemble
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.line_dates import LineDates
-from apps.prompt.line_ledger import line_sha256
+from apps.prompt.memory_lines.line_diff import line_sha256
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.gather import gather, gather_at
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, prompt, reply, say, take, tell, tool

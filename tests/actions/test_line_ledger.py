@@ -7,8 +7,8 @@ from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.memory.actions import amend_block, amend_memory, approve_block, approve_memory, write_block
 from apps.memory.models import MemoryBlock, MemoryLine
-from apps.prompt.derived import NOTHING_HEARD, Heard
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_memory, make_world

@@ -13,8 +13,8 @@ from apps.learning.lineage import Descendant, descendants, quarantine_descendant
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
-from apps.prompt.derived import NOTHING_HEARD, Heard
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import Yes, approve
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill

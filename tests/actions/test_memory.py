@@ -10,7 +10,7 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisibl
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_memory, amend_profile, approve_memory, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_memory, make_profile, make_world
 

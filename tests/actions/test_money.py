@@ -11,7 +11,7 @@ from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.llm.prices import cost_micro_usd
-from apps.prompt.turns import last_step
+from apps.prompt.rendering.user_turn import last_step
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Spend, Turn
 from apps.tenants.actions import amend_agent, amend_settings

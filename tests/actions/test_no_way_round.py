@@ -12,7 +12,7 @@ from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_profile, approve_block, create_profile, write_block
 from apps.memory.models import MemoryBlock
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.review.registry import ACT_OF
 from apps.runtime.hearing import heard_by, whose_words
 from apps.skills.actions import approve_skill, arrange_files, detach_file

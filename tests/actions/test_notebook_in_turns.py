@@ -15,9 +15,9 @@ from apps.llm.backend import JsonObject
 from apps.memory.models import AgentMemory
 from apps.notebook.actions import finish_note, write_note
 from apps.notebook.models import Note
-from apps.prompt.assembly import assemble
-from apps.prompt.framing import unfence
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.data_fences import unfence
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.gather import gather, gather_at
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import Agent, TenantSettings

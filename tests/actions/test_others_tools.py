@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from apps.llm.mcp.place import Answer
-from apps.prompt.framing import unfence
+from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep
 from apps.runtime.others_tools import Described, OthersTool, framed

@@ -4,11 +4,11 @@ import pytest
 
 from apps.conversations.actions import receive_message
 from apps.memory.actions import amend_block, amend_profile, approve_memory, write_block
-from apps.prompt.assembly import assemble
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.segments import decode_segments
-from apps.prompt.values import Slot, Source
-from apps.prompt.wording import DISCLOSURES
+from apps.prompt.instruction_texts import DISCLOSURES
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import decode_segments
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.preview import told
 from apps.skills.actions import revise_skill
 from apps.skills.proposing import propose_revision

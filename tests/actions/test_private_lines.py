@@ -6,8 +6,8 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory, approve_memory
 from apps.memory.models import AgentMemory
-from apps.prompt.derived import Heard
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings

@@ -15,10 +15,10 @@ from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
 from apps.memory.joining import withhold_profile
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.prompt.assembly import assemble
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
-from apps.prompt.line_ledger import line_sha256
+from apps.prompt.memory_lines.line_diff import line_sha256
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.rendering.snapshot import assemble
 from apps.review.decisions import undo
 from apps.runtime.clashing_notes import clashes_within
 from apps.runtime.gather import gather, gather_at

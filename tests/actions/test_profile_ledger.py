@@ -9,7 +9,7 @@ from apps.governance.models import Proposal, Taint
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.joining import withhold_profile
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.review.decisions import undo
 from tests.factories import World, make_profile, make_world
 from tests.governance.attempts import attempt

@@ -3,11 +3,11 @@
 import pytest
 
 from apps.governance.acting import acting
-from apps.prompt.reading import read_system
-from apps.prompt.reading_turns import read_turn
-from apps.prompt.segments import decode_segments
-from apps.prompt.values import Disclosure, EventKind, Slot
-from apps.prompt.wording import DISCLOSURES, PLATFORM_CORE
+from apps.prompt.instruction_texts import DISCLOSURES, PLATFORM_CORE
+from apps.prompt.parsing.system_prompt import read_system
+from apps.prompt.parsing.user_turn import read_turn
+from apps.prompt.prompt_input import Disclosure, EventKind, Slot
+from apps.prompt.rendering.segments import decode_segments
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import prompt, say, take, tell

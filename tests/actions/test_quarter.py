@@ -16,7 +16,7 @@ from apps.learning.lessons.cases import Told
 from apps.learning.lessons.journal import Found, note_case
 from apps.learning.lessons.models import LearningVersion, Lesson, LessonCase
 from apps.learning.lessons.rules import LESSONS_PER_DIGEST, VERSIONS_KEPT, LessonSource, bullets_of, summary_of
-from apps.prompt.budgets import LEARNING_BULLETS
+from apps.prompt.text_limits import LEARNING_BULLETS
 from tests.actions.conversing import reply
 from tests.factories import World, make_world
 from tests.standing_in import StandIn

@@ -21,7 +21,7 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, plan
 from apps.restore.restoring import PlanMoved, restore

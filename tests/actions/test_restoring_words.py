@@ -10,7 +10,7 @@ from apps.memory.actions import amend_block, amend_memory, approve_memory
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.actions import amend_persona, write_overlay
 from apps.personas.models import Persona, PersonaOverlay
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.restore.plan import RowTarget, plan
 from tests.actions.restoring import carry_out, of_agent, only, said, told_now
 from tests.committing import committing

@@ -14,7 +14,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted, NotVisible
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.prompt.scheduled import NOTHING_TO_REPORT
+from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.schedule_runs import totals_of

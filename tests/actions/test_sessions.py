@@ -7,8 +7,8 @@ import pytest
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona, archive_persona
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.wording import DEFAULT_PROMPT
+from apps.prompt.instruction_texts import DEFAULT_PROMPT
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.brought import Running
 from apps.runtime.claims import claim
 from apps.runtime.journal import postpone

@@ -18,7 +18,7 @@ from apps.llm.backend import Reply, Request
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory
 from apps.personas.actions import propose_patch
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.rules import PATIENCE

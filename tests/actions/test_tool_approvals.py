@@ -9,7 +9,7 @@ from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid
-from apps.prompt.framing import unfence
+from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.calling import TAKEN_BACK
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn

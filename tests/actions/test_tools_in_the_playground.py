@@ -7,7 +7,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
 from apps.runtime.calling import NOT_CALLED
 from apps.runtime.models import Turn
 from apps.skills.proposing import propose_revision

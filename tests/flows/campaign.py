@@ -23,7 +23,7 @@ from apps.learning.extraction_models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.review.comments.models import Comment
 from apps.review.filters.models import SavedFilter
 from apps.runtime.models import Turn

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from apps.prompt.reading import read_system
-from apps.prompt.reading_turns import read_turn
-from apps.prompt.values import EventKind
-from apps.prompt.wording import EXTRACT_SKILL
+from apps.prompt.instruction_texts import EXTRACT_SKILL
+from apps.prompt.parsing.system_prompt import read_system
+from apps.prompt.parsing.user_turn import read_turn
+from apps.prompt.prompt_input import EventKind
 
 OWNERS = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
 

@@ -16,7 +16,7 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import POLICY, Act
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction_models import Extraction
-from apps.prompt.budgets import IDENTITY_CHARACTERS
+from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.models import Skill
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser
@@ -24,7 +24,7 @@ from tests.flows.campaign import ANN, BOB, OUTSIDE, SILENT, Campaign, Side, rows
 from tests.flows.obedient import obeying
 from tests.flows.outside import outside_addresses
 from tests.flows.requests_read import read, texts_of
-from tests.rules.hidden import hidden_in
+from tests.prompt.parsing.invisible_characters import hidden_in
 from tests.settings import PREFIX
 from tests.surfaces.api.asking import person_of
 from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of

@@ -12,7 +12,7 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import Act
 from apps.launcher.postgres import Postgres
 from apps.memory.models import AgentMemory
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser

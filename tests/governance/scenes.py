@@ -15,7 +15,7 @@ from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision

@@ -56,8 +56,8 @@ from apps.personas.actions import (
     write_identity_card,
     write_overlay,
 )
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.restore.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,

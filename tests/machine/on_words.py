@@ -42,8 +42,8 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.prompt.derived import NOTHING_HEARD, Heard
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.skills.actions import (
     amend_skill,
     approve_skill,

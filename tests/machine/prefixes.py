@@ -7,8 +7,8 @@ from typing import Final
 from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.governance.policy import POLICY
-from apps.prompt.segments import Segment, Span
-from apps.prompt.values import Source
+from apps.prompt.prompt_input import Source
+from apps.prompt.rendering.segments import Segment, Span
 from apps.runtime.models import Session
 from apps.runtime.sessions import thawed
 from tests.machine.observer import Approved, Key, Observer

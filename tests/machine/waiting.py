@@ -14,7 +14,7 @@ from apps.learning.capture import capture
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, retire_rule
 from apps.personas.models import Persona
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import limit_member, write_grants
 from apps.tenants.grant_models import AgentGrants, MemberLimit

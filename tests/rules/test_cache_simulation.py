@@ -16,7 +16,7 @@ from apps.llm.backend import CacheLifetime, Usage
 from apps.llm.blocks import request_blocks, with_marks
 from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes
 from apps.llm.prices import Rates, cache_rules, price_of
-from apps.prompt.values import SlotOrder
+from apps.prompt.prompt_input import SlotOrder
 from benchmarks.prompt_cache_bills import bill_all, bound_usd, marked, readable_tokens
 from benchmarks.prompt_cache_bound import Shares, cheapest
 from benchmarks.prompt_cache_causes import Cause, Witness

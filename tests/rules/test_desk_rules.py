@@ -3,7 +3,7 @@
 import pytest
 
 from apps.desk.rules import QUESTION_CHARACTERS, Fact, Grounding, Sending, grounding_of, joined_question, mode_of
-from apps.prompt.values import SendMode
+from apps.prompt.prompt_input import SendMode
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

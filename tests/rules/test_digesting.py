@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from apps.learning.lessons.digesting import Accepted, Digest, Malformed, Refused, digest_schema, parse_digest, vet
 from apps.learning.lessons.weakening import Held, Weakens
-from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
-from apps.prompt.framing import canonical_json
+from apps.prompt.learning_prompts.lesson_digest import CorrectionLine, LessonLine, digest_message
+from apps.prompt.rendering.data_fences import canonical_json
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

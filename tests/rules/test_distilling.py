@@ -23,7 +23,7 @@ from apps.learning.distilling import (
     tokens_of,
     vet_rewrite,
 )
-from apps.prompt.framing import canonical_json
+from apps.prompt.rendering.data_fences import canonical_json
 from tests.wholeness import whole_or
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -11,7 +11,7 @@ from apps.desk.models import Draft
 from apps.learning.lessons.edits import Change, Cluster, Edit, clusters
 from apps.learning.lessons.habits import grew_enough, habit_of, habit_of_discards, in_runbook, rule_of, sentence_of
 from apps.learning.lessons.weakening import Held, weakenings
-from apps.prompt.values import Disclosure
+from apps.prompt.prompt_input import Disclosure
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

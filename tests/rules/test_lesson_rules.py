@@ -33,7 +33,7 @@ from apps.learning.lessons.rules import (
     versions_to_prune,
 )
 from apps.learning.lessons.weakening import Held
-from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
+from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from apps.conversations.transcripts import Transcript, parse_line
 from apps.launcher.places import PROJECT
 from apps.learning.eligibility import Accepted, gate
-from apps.prompt.extraction import TranscriptLine, transcript_message
+from apps.prompt.learning_prompts.extraction import TranscriptLine, transcript_message
 from apps.standin.learning_agents.extractor import extract
 from apps.texts.likeness import ENOUGH, Draft, Likeness, Shelf, grouped, tools_in
 from tests.rules.alike_drafts import TUNED_ON

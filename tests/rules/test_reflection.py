@@ -11,9 +11,8 @@ from apps.learning.eligibility import Refused
 from apps.learning.memory_vetting import MEMORY_CHARACTERS, vet_memory
 from apps.learning.reflection_day import bounds_of, day_to_reflect_on
 from apps.learning.transcript_masking import masked
-from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS
-from apps.prompt.extraction import ExtractedSkill, Malformed, TranscriptLine
-from apps.prompt.reflection import (
+from apps.prompt.learning_prompts.extraction import ExtractedSkill, Malformed, TranscriptLine
+from apps.prompt.learning_prompts.reflection import (
     MEMORIES_OF_A_DAY,
     SKILLS_OF_A_DAY,
     MemoryOfDay,
@@ -23,6 +22,7 @@ from apps.prompt.reflection import (
     parse_reflection,
     reflection_schema,
 )
+from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS
 from apps.standin.learning_agents.reflector import reflect
 from apps.texts.known import Known
 from apps.texts.private import Firewall

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from apps.prompt.extraction import ExtractedSkill, TranscriptLine, parse_extraction, transcript_message
+from apps.prompt.learning_prompts.extraction import ExtractedSkill, TranscriptLine, parse_extraction, transcript_message
 from apps.standin.learning_agents.extractor import extract
 from apps.standin.learning_agents.transcripts import read_transcript
 

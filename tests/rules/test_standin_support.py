@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from apps.prompt import values
-from apps.prompt.assembly import assemble
-from apps.prompt.framing import date_line
-from apps.prompt.turns import user_turn
-from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
-from apps.prompt.wording import CALL_APPROVED, CALL_WAITS, ESCALATION_ANSWERED
+from apps.prompt import prompt_input
+from apps.prompt.instruction_texts import CALL_APPROVED, CALL_WAITS, ESCALATION_ANSWERED
+from apps.prompt.prompt_input import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
+from apps.prompt.rendering.data_fences import date_line
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.rendering.user_turn import user_turn
 from apps.standin.decisions import Call, Say
 from apps.standin.requests import InvalidRequest
-from tests.rules.prompt_values import own, passage, skill
+from tests.prompt.input_factories import own, passage, skill
 from tests.rules.standin_talk import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
 
 pytestmark = pytest.mark.pure
@@ -135,7 +135,7 @@ def test_it_reads_the_prompt_that_the_product_writes() -> None:
     at = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     given = PromptInput(
         agent_key="support",
-        persona=values.Persona(identity=passage("I am Ada, and I answer for Acme Tools.")),
+        persona=prompt_input.Persona(identity=passage("I am Ada, and I answer for Acme Tools.")),
         skills=(skill(12, "change-delivery", "When a customer asks to change the delivery of an order", 3),),
         memory=Memory(body=(own("- The workshop closes at five on Fridays."),)),
         profile=Profile(preferences=own("Prefers email.")),

@@ -5,8 +5,8 @@ import pytest
 from apps.governance.evidence import joined, support
 from apps.governance.tiers import TIER_OF, Panel, Tier, Touch, highest, panel_for, standing, tier_of
 from apps.personas.rules import touches as section_touches
-from apps.prompt.findings import to_confirm
-from apps.prompt.tool_names import HOUSE, Effect, effect_of, effects_in
+from apps.prompt.builtin_tools import HOUSE, Effect, effect_of, effects_in
+from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.rules import touches
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.learning.lessons.weakening import Held, Weakens, weakenings
-from apps.prompt.values import Disclosure
+from apps.prompt.prompt_input import Disclosure
 from tests.rules import bullets
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

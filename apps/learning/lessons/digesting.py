@@ -6,10 +6,10 @@ from typing import Final, TypeAlias
 
 from apps.learning.lessons.rules import bullets_of
 from apps.learning.lessons.weakening import Held, Weakening, weakenings
-from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS
-from apps.prompt.extraction import objects_in
-from apps.prompt.framing import Json
-from apps.prompt.visible import UNSTORABLE
+from apps.prompt.learning_prompts.extraction import objects_in
+from apps.prompt.rendering.data_fences import Json
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
+from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS
 
 BODY_CHARACTERS: Final = 8_000
 BODY_BULLETS: Final = 40

@@ -7,7 +7,7 @@ skipping it is not. What is read is folded: small letters, and Latin ones where 
 import re
 
 from apps.learning.lessons import loosening_words as words
-from apps.prompt.values import Disclosure
+from apps.prompt.prompt_input import Disclosure
 
 
 def _turns_before(reads: str, at: int) -> int:

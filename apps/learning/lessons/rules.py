@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
+from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
 from apps.texts.statements import Statement, statements
 from apps.texts.vocabulary import keys
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from apps.learning.lessons import loosening_words as words
 from apps.learning.lessons.loosening import discloses_less, escalates_less, plays_the_measure, reviews_less, sets_aside
-from apps.prompt.findings import to_confirm
-from apps.prompt.folding import fold, unfolded
-from apps.prompt.values import Disclosure
+from apps.prompt.injection_scanner.review_findings import to_confirm
+from apps.prompt.normalization.folding import fold, unfolded
+from apps.prompt.prompt_input import Disclosure
 from apps.texts.contradictions import Kind, Part, Written, contradictions
 from apps.texts.statements import Force, Statement, statements
 from apps.texts.vocabulary import keys

@@ -10,8 +10,8 @@ from django.utils import timezone
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Reply, StopReason, Usage
-from apps.prompt.segments import Part, Segment, encode_segments
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part, Segment, encode_segments
 from apps.runtime.claims import claim
 from apps.runtime.entries import CallNotes, call_row
 from apps.runtime.journal import Asked, Ending, close, enter_session, keep

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_memory, make_profile, make_world
 from tests.surfaces.api.asking import Asker, agent_of, person_of

@@ -6,9 +6,9 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory, amend_profile, create_profile
-from apps.prompt.derived import Heard
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_memory, make_world

@@ -4,7 +4,7 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.values import SEPARATOR
+from apps.prompt.prompt_input import SEPARATOR
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.reviewing import say_yes
 from tests.surfaces.api.asking import Asker, person_of

@@ -5,7 +5,7 @@ from django.db import ProgrammingError, connection
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
-from apps.prompt.derived import NOTHING_HEARD, Heard
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.runtime.hearing import CHARACTERS_HEARD, whose_file
 from apps.skills.actions import detach_file
 from apps.skills.models import Skill

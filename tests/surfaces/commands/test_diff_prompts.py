@@ -10,8 +10,8 @@ from apps.governance.acting import acting
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory, write_block
 from apps.personas.actions import amend_persona, archive_persona
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.passages import words
+from apps.prompt.rendering.passages import words
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.models import Session
 from apps.skills.actions import approve_skill, deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings
@@ -198,7 +198,7 @@ def test_set_up_that_reaches_no_prompt_is_no_cause(
     before = session(world, standin)
     amend_agent(world.agent, actor=world.admin, title="Another title", max_steps=3)
     amend_settings(settings_of(world), actor=world.admin, timezone="Europe/Madrid")
-    monkeypatch.setattr("apps.prompt.assembly._GUIDANCE", words("skills_guidance", "Reworded by a release."))
+    monkeypatch.setattr("apps.prompt.rendering.snapshot._GUIDANCE", words("skills_guidance", "Reworded by a release."))
     shown = diff(world, before, "now").out
     assert "+ Reworded by a release." in shown
     assert UNEXPLAINED in shown

@@ -7,8 +7,8 @@ from psycopg import sql
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.wording import DEFAULT_PROMPT
+from apps.prompt.instruction_texts import DEFAULT_PROMPT
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import CUSTOMER, prompt, say

@@ -9,7 +9,7 @@ from django.urls import reverse
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.models import Session
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings

@@ -13,7 +13,7 @@ from apps.console.brief import lines_changed
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
-from apps.prompt.derived import Heard
+from apps.prompt.text_reuse.derived_lines import Heard
 from apps.skills.actions import deprecate_skill
 from apps.skills.quarantine import quarantine_skill
 from tests.committing import committing

@@ -13,9 +13,9 @@ from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
 from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.models import AgentMemory, MemoryLine
-from apps.prompt.derived import NOTHING_HEARD
-from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import LineDates
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_conversation, make_memory

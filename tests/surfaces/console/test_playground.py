@@ -18,7 +18,7 @@ from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.figures import Figure
+from apps.prompt.tables_and_charts import Figure
 from apps.review.asking import ask
 from apps.runtime.driving import answer
 from apps.runtime.models import Session

@@ -6,8 +6,8 @@ from psycopg import sql
 from apps.console.cache_marks import LIVES, NOT_NOTED, SlotMark, marked, marks_by_slot, title_of_slot
 from apps.console.usage import grouped
 from apps.launcher.postgres import Postgres
-from apps.prompt.ledger import marks_of
-from apps.prompt.values import Slot
+from apps.prompt.cache.cost_attribution import marks_of
+from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall
 from tests.actions.conversing import say, sessions
 from tests.actions.test_broken_parts import break_in

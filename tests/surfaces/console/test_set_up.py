@@ -14,7 +14,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.memory.actions import amend_block
 from apps.memory.models import MemoryBlock
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 from tests.factories import World, make_block, make_event, make_neighbour
 from tests.surfaces.console.browsing import decide, form_values, list_of, page_of, save, text_of, words_of

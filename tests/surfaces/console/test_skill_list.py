@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from apps.prompt.assembly import assemble
-from apps.prompt.values import Slot
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told_at
 from apps.skills.actions import approve_skill
 from apps.skills.models import Skill

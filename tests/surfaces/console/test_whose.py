@@ -5,7 +5,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
 from tests.actions.test_lineage import reach
 from tests.factories import World, make_conversation, make_memory, make_world

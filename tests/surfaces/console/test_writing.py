@@ -11,7 +11,7 @@ from apps.memory.actions import amend_block, amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
 from apps.tenants.identity import agent_of_token
 from apps.tenants.models import Agent, AgentToken

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.errors import Erased
 from apps.memory.models import CustomerProfile
-from apps.prompt.assembly import assemble
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told
 from apps.tenants.identity import system_actor
 from apps.tenants.management.named import ALL, tenants_named

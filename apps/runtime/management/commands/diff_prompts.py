@@ -9,8 +9,8 @@ from django.utils import timezone
 from apps.conversations.management.named import actor_named
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting
-from apps.prompt.differences import Handover
-from apps.prompt.values import Source
+from apps.prompt.prompt_diff import Handover
+from apps.prompt.prompt_input import Source
 from apps.runtime.apart import UNEXPLAINED, Apart, apart
 from apps.runtime.causes import Cause
 from apps.runtime.models import Session

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.prompt.budgets import EVENT_CHARACTERS
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.scanner import scan
+from apps.prompt.injection_scanner.scanner import scan
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import EVENT_CHARACTERS
 
 
 class Command(BaseCommand):

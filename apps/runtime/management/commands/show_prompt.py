@@ -14,10 +14,10 @@ from apps.governance.errors import Erased, Invalid
 from apps.llm.prices import cache_rules
 from apps.llm.tokens import estimate_tokens
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
-from apps.prompt.assembly import assemble
-from apps.prompt.findings import review
-from apps.prompt.segments import Assembled, Span
-from apps.prompt.values import PromptInput
+from apps.prompt.injection_scanner.review_findings import review
+from apps.prompt.prompt_input import PromptInput
+from apps.prompt.rendering.segments import Assembled, Span
+from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told
 from apps.runtime.sessions import tools_part
 from apps.runtime.tooling import Offer

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.prompt.holding import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_tenant
 from apps.tenants.identity import new_tenant_actor
 

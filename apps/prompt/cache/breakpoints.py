@@ -1,0 +1,323 @@
+"""Where the prompt cache is told to keep what it has read, planned from sizes, expected reuse, rules and prices.
+
+What is written for five minutes costs a little more than what is not cached, for an hour twice as much, and reading
+costs almost nothing. So a mark is a bet: the plan makes those that pay. Hour marks stand before five-minute marks, the
+last one of either kind says how far is written at its price, and a read keeps what it reads for its own lifetime.
+
+What a plan has to know about the model: what its cache does, and what a token costs. `apps.llm` has both as data.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntEnum
+from itertools import accumulate
+from typing import Final, Literal, Protocol, TypeAlias
+
+
+class CacheRules(Protocol):
+    """What the model's cache does; `apps.llm.caching.CacheRules` is one."""
+
+    @property
+    def minimum_prefix_tokens(self) -> int: ...
+    @property
+    def marks(self) -> int: ...
+    @property
+    def look_back_positions(self) -> int: ...
+    @property
+    def run_kinds(self) -> frozenset[str]: ...
+
+
+class Rates(Protocol):
+    """Micro-dollars per token; `apps.llm.prices.Rates` is one."""
+
+    @property
+    def input(self) -> Decimal: ...
+    @property
+    def cache_read(self) -> Decimal: ...
+    @property
+    def cache_write_5m(self) -> Decimal: ...
+    @property
+    def cache_write_1h(self) -> Decimal: ...
+
+
+Lifetime: TypeAlias = Literal["5m", "1h"]
+
+# Blocks that the API lets no mark stand behind.
+UNMARKABLE: Final = frozenset({"thinking", "redacted_thinking"})
+
+
+class Reach(IntEnum):
+    """Who else sends the same bytes up to here."""
+
+    WORKSPACE = 0
+    AGENT = 1
+    CUSTOMER = 2
+    CONVERSATION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One block of a request, in hashing order.
+
+    `held` says that the prefix up to its end is cached by now, and with which lifetime it was written.
+    """
+
+    label: str
+    tokens: int
+    reach: Reach
+    kind: str = "text"
+    held: Lifetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """How likely the same bytes are sent again: within five minutes, or after that but within the hour."""
+
+    soon: float
+    later: float
+
+    @property
+    def later_before_never(self) -> float:
+        """How often a lifetime of an hour saves what one of five minutes loses, until the bytes rest longer than that."""
+        never = max(1.0 - self.soon - self.later, 0.01)
+        return self.later / never
+
+
+def reuse_at(uses_per_hour: float) -> Reuse:
+    """What is to be expected of others who come independently of each other, so many an hour."""
+    within_5m, within_1h = -math.expm1(-uses_per_hour / 12), -math.expm1(-uses_per_hour)
+    return Reuse(within_5m, within_1h - within_5m)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What will be sent again: by this conversation's next call, and by conversations of others."""
+
+    conversation: Reuse
+    customer: Reuse
+    agent: Reuse
+    workspace: Reuse
+
+    def of(self, reach: Reach) -> Reuse:
+        return (self.workspace, self.agent, self.customer, self.conversation)[reach]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a call should be billed."""
+
+    read: int
+    written_5m: int
+    written_1h: int
+    uncached: int
+    cost_micro_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A prefix that the model will not cache because it is too short, and does not say so (R184)."""
+
+    label: str
+    prefix_tokens: int
+    missing_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """For each piece the mark it carries, what the call should cost, and what cannot be cached."""
+
+    marks: tuple[Lifetime | None, ...]
+    expected: Expected
+    shortfalls: tuple[Shortfall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The tokens of one reach that this call writes, from where to where, and what others will do with them."""
+
+    start: int
+    end: int
+    reuse: Reuse
+
+    def up_to(self, tokens: int) -> int:
+        return min(max(tokens - self.start, 0), self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request with everything that follows from its pieces; -1 stands for the beginning of the prompt."""
+
+    pieces: Sequence[Piece]
+    rules: CacheRules
+    rates: Rates
+    expectation: Expectation
+    ends: Sequence[int]
+    positions: Sequence[int]
+    warm: int
+    anchor: int
+    reaches: Sequence[int]
+
+    def tokens_to(self, index: int) -> int:
+        return self.ends[index] if index >= 0 else 0
+
+    def is_long_enough(self, index: int) -> bool:
+        return self.ends[index] >= self.rules.minimum_prefix_tokens
+
+
+def plan_marks(pieces: Sequence[Piece], *, rules: CacheRules, rates: Rates, expectation: Expectation) -> Plan:
+    """The marks that make this call and those after it cheapest, as far as can be expected."""
+    request = _read(pieces, rules, rates, expectation)
+    lasts = (-1, *(index for index in request.reaches if request.is_long_enough(index)))
+    hours = sorted({*lasts, *_just_behind_warm(request)})
+    shared = tuple(_shared(request))
+    options = [(hour, last) for last in lasts for hour in hours if hour <= last]
+    hour, last = max(options, key=lambda option: (_worth(request, shared, *option), -option[1], -option[0]))
+    placed = _placed(request, hour, last)
+    long_end = max([index for index in placed if index in {hour, request.anchor}], default=-1)
+    marks = tuple(_lifetime(index, long_end) if index in placed else None for index in range(len(pieces)))
+    return Plan(marks, _expected(request, marks), tuple(_shortfalls(request)))
+
+
+def _lifetime(index: int, long_end: int) -> Lifetime:
+    return "1h" if index <= long_end else "5m"
+
+
+def _read(pieces: Sequence[Piece], rules: CacheRules, rates: Rates, expectation: Expectation) -> _Request:
+    held = [index for index, piece in enumerate(pieces) if piece.held]
+    long_held = [index for index in held if pieces[index].held == "1h"]
+    return _Request(
+        pieces,
+        rules,
+        rates,
+        expectation,
+        ends=tuple(accumulate(piece.tokens for piece in pieces)),
+        positions=tuple(_positions(pieces, rules)),
+        warm=max(held, default=-1),
+        anchor=max(long_held, default=-1),
+        reaches=sorted({piece.reach: index for index, piece in enumerate(pieces)}.values()),
+    )
+
+
+def _positions(pieces: Sequence[Piece], rules: CacheRules) -> Iterator[int]:
+    position = -1
+    previous = ""
+    for piece in pieces:
+        position += not (piece.kind == previous and piece.kind in rules.run_kinds)
+        previous = piece.kind
+        yield position
+
+
+def _just_behind_warm(request: _Request) -> Iterator[int]:
+    """The first block that is new: an hour mark there keeps all that is warm for an hour, at the price of one block."""
+    index = request.warm + 1
+    while 0 < index < len(request.pieces):
+        ends_run = index + 1 == len(request.pieces) or request.positions[index + 1] != request.positions[index]
+        if ends_run and request.pieces[index].kind not in UNMARKABLE and request.is_long_enough(index):
+            yield index
+            return
+        index += 1
+
+
+def _shared(request: _Request) -> Iterator[_Shared]:
+    """Only what is written now can be given a longer life; what is read keeps its own."""
+    start = warm = request.tokens_to(request.warm)
+    for index in request.reaches:
+        reach = request.pieces[index].reach
+        if reach is not Reach.CONVERSATION and request.ends[index] > warm:
+            yield _Shared(start, request.ends[index], request.expectation.of(reach))
+            start = request.ends[index]
+
+
+def _worth(request: _Request, shared: Sequence[_Shared], hour: int, last: int) -> float:
+    """What writing for an hour up to `hour` and for five minutes up to `last` saves later, less what it costs now."""
+    rates = request.rates
+    warm, hour_end, last_end = (request.tokens_to(index) for index in (request.warm, hour, last))
+    longer = float(rates.cache_write_1h - rates.cache_write_5m) * max(hour_end - warm, 0)
+    written = float(rates.cache_write_5m - rates.input) * max(last_end - warm, 0)
+    others = sum(_reads_by_others(request, part, hour_end, last_end) for part in shared)
+    saved = float(rates.cache_write_5m - rates.cache_read) * (_own_reads(request, hour, last) + others)
+    return saved - longer - written
+
+
+def _own_reads(request: _Request, hour: int, last: int) -> float:
+    """Tokens that this conversation will read instead of writing them again, weighed by how likely that is."""
+    own = request.expectation.conversation
+    reads = own.soon * max(request.tokens_to(last) - request.tokens_to(request.warm), 0)
+    if hour > request.warm:
+        guarded = request.tokens_to(hour) - request.tokens_to(request.anchor)
+        reads += own.later * _patience(request, hour) * guarded
+    return reads
+
+
+def _reads_by_others(request: _Request, part: _Shared, hour_end: int, last_end: int) -> float:
+    soon = (1 - request.expectation.conversation.soon) * part.reuse.soon
+    return soon * part.up_to(last_end) + part.reuse.later_before_never * part.up_to(hour_end)
+
+
+def _patience(request: _Request, hour: int) -> float:
+    """An hour mark within the conversation guards later calls too, and could as well be set by one of them.
+
+    If all calls wrote equally much, the cheapest distance between two such marks would be the square root below, and a
+    factor of half of it would keep to that. They do not; a smaller factor leaves room for waiting for a short block.
+    """
+    if request.pieces[hour].reach is not Reach.CONVERSATION or request.warm < 0:
+        return 1.0
+    rates = request.rates
+    extra = float(rates.cache_write_1h - rates.cache_write_5m)
+    lost = request.expectation.conversation.later * float(rates.cache_write_5m - rates.cache_read)
+    return max(math.sqrt(2 * extra / lost) / 3, 1.0) if lost > 0 else 1.0
+
+
+def _placed(request: _Request, hour: int, last: int) -> frozenset[int]:
+    """At most as many marks as the model takes: first those that write, then what finds and keeps the warm prefix."""
+    placed = [index for index in dict.fromkeys((last, hour)) if index >= 0]
+    wished = [_lost_in_look_back(request, placed), *_by_worth(request)]
+    written_to = max(last, request.warm)
+    placed += [index for index in dict.fromkeys(wished) if 0 <= index <= written_to and index not in placed]
+    return frozenset(placed[: request.rules.marks])
+
+
+def _lost_in_look_back(request: _Request, placed: Sequence[int]) -> int:
+    """The warm prefix, where no mark is near enough to find it."""
+    positions = request.positions
+    found = any(
+        index >= request.warm and positions[index] - positions[request.warm] < request.rules.look_back_positions
+        for index in placed
+    )
+    return -1 if found else request.warm
+
+
+def _by_worth(request: _Request) -> list[int]:
+    """The marks that only keep or share, the most useful first: the anchor, then each reach by who will read it."""
+
+    def worth(index: int) -> float:
+        reuse = request.expectation.of(request.pieces[index].reach)
+        own = sum(piece.tokens for piece in request.pieces[: index + 1] if piece.reach is request.pieces[index].reach)
+        return own * (reuse.soon + reuse.later)
+
+    return [request.anchor, *sorted(filter(request.is_long_enough, request.reaches), key=worth, reverse=True)]
+
+
+def _expected(request: _Request, marks: Sequence[Lifetime | None]) -> Expected:
+    read = request.tokens_to(request.warm) if any(marks) else 0
+    long_end = max((request.ends[at] for at, mark in enumerate(marks) if mark == "1h"), default=0)
+    end_1h = max(read, long_end)
+    end_5m = max(end_1h, max((request.ends[at] for at, mark in enumerate(marks) if mark), default=0))
+    total = request.tokens_to(len(request.pieces) - 1)
+    rates = request.rates
+    cost = (
+        read * rates.cache_read
+        + (end_1h - read) * rates.cache_write_1h
+        + (end_5m - end_1h) * rates.cache_write_5m
+        + (total - end_5m) * rates.input
+    )
+    return Expected(read, end_5m - end_1h, end_1h - read, total - end_5m, cost)
+
+
+def _shortfalls(request: _Request) -> Iterator[Shortfall]:
+    floor = request.rules.minimum_prefix_tokens
+    for index in request.reaches:
+        if request.ends[index] < floor:
+            yield Shortfall(request.pieces[index].label, request.ends[index], floor - request.ends[index])

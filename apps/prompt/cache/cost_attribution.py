@@ -1,0 +1,171 @@
+"""The books of the prompt cache, as calculations: slot by slot what a call was billed, and where two requests part."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Self
+
+from apps.prompt.cache.breakpoints import Lifetime
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A block of a request in hashing order, with its owners where it is a slot of the frozen prompt.
+
+    `tokens` is an estimate; only the shares count. `lead` is how many bytes stand before the part's own text.
+    """
+
+    slot: Slot
+    label: str
+    content: bytes
+    tokens: int
+    part: Part | None = None
+    lead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """How the tokens of a prompt are charged, from its beginning to its end."""
+
+    read: int
+    written: int
+    uncached: int
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written + self.uncached
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCharge:
+    """What of one slot should have been read, and what was read, written and not cached; in tokens."""
+
+    slot: Slot
+    tokens: int
+    expected_read: int
+    read: int
+    written: int
+    uncached: int
+
+    @property
+    def line(self) -> str:
+        """As the books keep it: seven of these stand in every call."""
+        return f"{int(self.slot)} {self.tokens} {self.expected_read} {self.read} {self.written} {self.uncached}"
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """What such a line says."""
+        slot, *tokens = map(int, line.split())
+        return cls(Slot(slot), *tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a call told the cache to keep what it has read, for how long, and how long the prompt is up to there.
+
+    `message` counts those that were sent, and is -1 before them; `tokens` is an estimate.
+    """
+
+    slot: Slot
+    message: int
+    lifetime: Lifetime
+    tokens: int
+
+    @property
+    def line(self) -> str:
+        """As the books keep it: four of these may stand in every call."""
+        return f"{int(self.slot)} {self.message} {self.lifetime} {self.tokens}"
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """What such a line says."""
+        slot, message, lifetime, tokens = line.split()
+        return cls(Slot(int(slot)), int(message), "1h" if lifetime == "1h" else "5m", int(tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first byte in which a request differs from the one before it, and whose words stand there now, or stood there."""
+
+    slot: Slot
+    label: str
+    byte: int
+    segment: Segment | None
+
+
+def charges_of(told: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
+    """A bill as the books keep it; they kept it in another form once."""
+    if isinstance(told, list):
+        return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, told))
+    return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
+
+
+def marks_of(told: str | None) -> tuple[Mark, ...] | None:
+    """The marks as the books keep them; None where they were not kept yet."""
+    return None if told is None else tuple(Mark.of_line(line) for line in told.split(";") if line)
+
+
+def by_slot(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:
+    """A call's bill divided among the slots of its blocks, given with their tokens.
+
+    The estimates are stretched until they add up to what was billed.
+    """
+    return tuple(_charge(slot, start, end, expected_read, billed) for slot, start, end in _extents(sent, billed.total))
+
+
+def _extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
+    """Where each slot begins and ends, in tokens as billed."""
+    sizes: Counter[Slot] = Counter()
+    for slot, tokens in sent:
+        sizes[slot] += tokens
+    whole = max(sizes.total(), 1)
+    ends = [round(total * end / whole) for end in accumulate(sizes.values())]
+    for slot, (start, end) in zip(sizes, pairwise([0, *ends]), strict=True):
+        yield slot, start, end
+
+
+def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charged) -> SlotCharge:
+    def within(first: int, last: int) -> int:
+        return max(min(end, last) - max(start, first), 0)
+
+    paid = billed.read + billed.written
+    return SlotCharge(
+        slot,
+        end - start,
+        within(0, expected_read),
+        within(0, billed.read),
+        within(billed.read, paid),
+        within(paid, billed.total),
+    )
+
+
+def parting(before: Sequence[Sent], now: Sequence[Sent]) -> Parting | None:
+    """Where `now` no longer begins as `before` did; None if it goes on where `before` ended."""
+    for at, old in enumerate(before):
+        new = now[at] if at < len(now) else None
+        if new is None or new.content != old.content:
+            return _parted(old, new)
+    return None
+
+
+def _parted(old: Sent, new: Sent | None) -> Parting:
+    if new is None:
+        return Parting(old.slot, old.label, 0, _segment_at(old, 0))
+    byte = _common(old.content, new.content)
+    return Parting(new.slot, new.label, byte, _segment_at(new, byte) or _segment_at(old, byte))
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
+
+
+def _segment_at(block: Sent, byte: int) -> Segment | None:
+    if block.part is None:
+        return None
+    place = byte - block.lead
+    return next((span.segment for span in block.part.spans() if span.start <= place < span.end), None)

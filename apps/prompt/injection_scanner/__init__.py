@@ -1,0 +1,1 @@
+"""The scanner for text that tries to give the model orders."""

@@ -1,0 +1,24 @@
+"""What the distiller is shown: a tier's facts and the lines it may rest on, as data."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from apps.prompt.rendering.data_fences import fence_lines
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
+
+Named: TypeAlias = Sequence[tuple[str, str]]
+
+
+def rewrite_message(facts: Named, lines: Named, *, voice: str, budget_tokens: int) -> str:
+    """One JSON object for each fact and line with its id, in one fence; the budget in tokens stands behind it."""
+    shown = [
+        *([{"voice": _clean(voice)}] if voice else []),
+        *({"fact": name, "text": _clean(text)} for name, text in facts),
+        *({"line": name, "text": _clean(text)} for name, text in lines),
+    ]
+    return f"# Memory\n\n{fence_lines(shown)}\n\nAt most {budget_tokens} tokens."
+
+
+def _clean(text: str) -> str:
+    return sanitize(text, TRANSCRIPT_LINE_CHARACTERS).text

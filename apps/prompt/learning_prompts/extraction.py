@@ -1,0 +1,143 @@
+"""What the extraction agent is shown of a conversation, and what is made of its answer."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from apps.prompt.rendering.data_fences import Json, fence_lines
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
+from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS, TRANSCRIPT_LINE_CHARACTERS
+
+_TEXTS: Final = ("name", "title", "description", "body")
+SKILL_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in _TEXTS},
+    "required": list(_TEXTS),
+    "additionalProperties": False,
+}
+
+extraction_schema: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {"skill": {"anyOf": [{"type": "null"}, SKILL_SCHEMA]}},
+    "required": ["skill"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLine:
+    """One thing said or done; a line that names a tool and has arguments is the call, without them it is the answer."""
+
+    role: str
+    text: str = ""
+    tool_name: str = ""
+    arguments: Mapping[str, Json] | None = None
+    is_error: bool = False
+    # What a person said is wrong with it, in the house's words.
+    reported: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedSkill:
+    """A runbook as the extraction agent wrote it, not vetted yet."""
+
+    name: str
+    title: str
+    description: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The extraction agent found nothing worth keeping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """The answer was not what was asked for; nothing is learned from it (R114)."""
+
+    reason: str
+
+
+Extracted: TypeAlias = ExtractedSkill | Nothing | Malformed
+
+
+def transcript_message(lines: Sequence[TranscriptLine]) -> str:
+    """The conversation as data, one JSON object on each line, in one fence."""
+    return f"# Transcript\n\n{fence_lines([rendered_line(line) for line in lines])}"
+
+
+def rendered_line(line: TranscriptLine) -> Mapping[str, Json]:
+    rendered: dict[str, Json] = {"role": line.role}
+    if line.text:
+        rendered["text"] = _clean(line.text)
+    if line.tool_name:
+        rendered["tool"] = _clean(line.tool_name)
+    if line.arguments is not None:
+        rendered["arguments"] = _clean(line.arguments)
+    if line.is_error:
+        rendered["is_error"] = True
+    if line.reported:
+        rendered["reported"] = line.reported
+    return rendered
+
+
+def _clean(value: Json) -> Json:
+    match value:
+        case str():
+            return sanitize(value, TRANSCRIPT_LINE_CHARACTERS).text
+        case Mapping():
+            return {sanitize(key).text: _clean(item) for key, item in value.items()}
+        case Sequence():
+            return [_clean(item) for item in value]
+        case _:
+            return value
+
+
+def parse_extraction(text: str) -> Extracted:
+    """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
+    if len(text) > EXTRACTION_REPLY_CHARACTERS:
+        return Malformed("The answer is longer than an extraction can be.")
+    for candidate in objects_in(text):
+        if "skill" in candidate:
+            return verdict_on(candidate["skill"])
+    return Malformed("The answer holds no JSON object with a skill in it.")
+
+
+def objects_in(text: str) -> Iterator[Mapping[str, object]]:
+    """Every JSON object that opens in the text and is not part of an earlier one."""
+    at = text.find("{")
+    while at >= 0:
+        found, end = _object_at(text, at)
+        yield found
+        at = text.find("{", end)
+
+
+def _object_at(text: str, at: int) -> tuple[Mapping[str, object], int]:
+    # ValueError covers numbers too long to convert, RecursionError an object nested thousands deep.
+    try:
+        found, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return {}, at + 1
+    return found, end
+
+
+def verdict_on(skill: object) -> Extracted:
+    match skill:
+        case None:
+            return Nothing()
+        case {"name": str(name), "description": str(description), "body": str(body), **rest}:
+            return _skill(name.strip(), rest.get("title"), description.strip(), body.strip())
+        case _:
+            return Malformed("A skill needs a name, a description and a body, all of them texts.")
+
+
+def _skill(name: str, title: object, description: str, body: str) -> ExtractedSkill | Malformed:
+    said = title.strip() if isinstance(title, str) else ""
+    if not (name and description and body):
+        return Malformed("The name, the description and the body of a skill may not be empty.")
+    if UNSTORABLE.search(name + description + body + said):
+        return Malformed("The skill holds characters that no database stores.")
+    return ExtractedSkill(name, said or name.replace("-", " ").capitalize(), description, body)

@@ -1,0 +1,49 @@
+"""What the digest agent is shown: the list as it stands, lessons and corrections, each a line of data."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.prompt.rendering.data_fences import Json, fence_lines
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class LessonLine:
+    """One lesson, with the number by which the answer names it."""
+
+    lesson_id: int
+    situation: str
+    problem: str
+    correction: str
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionLine:
+    """A draft, and what a person sent in its place."""
+
+    draft: str
+    sent: str
+
+
+def digest_message(bullets: Sequence[str], lessons: Sequence[LessonLine], corrections: Sequence[CorrectionLine]) -> str:
+    """The material as data, one JSON object on each line, in one fence."""
+    return f"# Material\n\n{fence_lines(list(_lines(bullets, lessons, corrections)))}"
+
+
+def _lines(
+    bullets: Sequence[str], lessons: Sequence[LessonLine], corrections: Sequence[CorrectionLine]
+) -> Iterator[Mapping[str, Json]]:
+    for bullet in bullets:
+        yield {"kind": "active", "bullet": _clean(bullet)}
+    for each in lessons:
+        told = {"situation": each.situation, "went_wrong": each.problem, "instead": each.correction}
+        said = {name: _clean(text) for name, text in told.items() if text}
+        yield {"kind": "lesson", "id": each.lesson_id, **said, "cases": each.cases}
+    for pair in corrections:
+        yield {"kind": "correction", "draft": _clean(pair.draft), "sent": _clean(pair.sent)}
+
+
+def _clean(text: str) -> str:
+    return sanitize(text, TRANSCRIPT_LINE_CHARACTERS).text

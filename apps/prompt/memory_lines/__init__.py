@@ -1,0 +1,1 @@
+"""Memory as lines: sections, differences, and what is held for review."""

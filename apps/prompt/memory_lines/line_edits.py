@@ -1,0 +1,151 @@
+"""Changes of a remembered text line by line, as an agent asks for them, and what it is told where they do not fit (R160)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Self
+
+from apps.prompt.memory_lines.line_diff import bare, known, lines_of
+from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import SECTION_CHARACTERS
+
+SHOWN: Final = 3
+QUOTED: Final = 80
+
+
+class Op(StrEnum):
+    """What becomes of a line."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall.
+
+    `until` is its last day and `review` the day to look at it again, as somebody wrote them.
+    """
+
+    op: Op
+    place: str
+    line: str = ""
+    text: str = ""
+    until: str = ""
+    review: str = ""
+
+    @classmethod
+    def of(cls, told: Mapping[str, object], place: str) -> Self:
+        """A change as a tool's arguments have it; `place` is the key under which they name the text."""
+        line, text = (str(told.get(name, "")) for name in ("line", "text"))
+        until, review = (str(told.get(name, "")).strip() for name in (UNTIL, REVIEW))
+        op, named = Op(str(told["op"])), str(told.get(place, "")).strip()
+        return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until, review)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The text that came of some changes, and which line was updated to which; with flaws it is the one that stood before."""
+
+    text: str
+    flaws: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+def edited(text: str, edits: Iterable[Edit]) -> Edited:
+    """The changes, all of them or none. A line is told by what it says, as its reader was shown it."""
+    lines, flaws, instead = lines_of(text), list[str](), dict[str, str]()
+    for edit in edits:
+        if flaw := _flaw(edit, lines):
+            flaws.append(flaw)
+            continue
+        if edit.op is Op.UPDATE:
+            instead = _updated(instead, frozenset(map(bare, _standing(edit.line, lines))), bare(edit.text))
+        lines = _changed(edit, lines)
+    return Edited(text, tuple(flaws)) if flaws else Edited("\n".join(lines).strip("\n"), instead=instead)
+
+
+def _updated(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
+    """What came in the place of which line once these were updated; a line that was updated twice leads to its last words."""
+    followed = {old: text if new in meant else new for old, new in instead.items()}
+    return {**followed, **dict.fromkeys(meant, text)}
+
+
+def _flaw(edit: Edit, lines: Sequence[str]) -> str:
+    if edit.op is not Op.DELETE and not bare(edit.text):
+        return f"Give `text` with {edit.op}: the line as it shall read."
+    if len(lines_of(edit.text)) > 1:
+        return f"“{edit.text[:QUOTED]}” is several lines. Give each an operation of its own."
+    if edit.op is not Op.ADD and not _standing(edit.line, lines):
+        return f"No line there reads “{edit.line[:QUOTED]}”. Give `line` exactly as it stands."
+    return ""
+
+
+def _standing(asked: str, lines: Iterable[str]) -> frozenset[str]:
+    """The lines that were meant: none for an empty one."""
+    meant = bare(asked)
+    return frozenset(line for line in lines if bare(line) and meant in {bare(line), bare(_shown(line))})
+
+
+def _shown(line: str) -> str:
+    return sanitize(line, len(line)).text
+
+
+def _changed(edit: Edit, lines: Sequence[str]) -> list[str]:
+    meant = _standing(edit.line, lines) if edit.op is not Op.ADD else frozenset[str]()
+    stays = known("\n".join(line for line in lines if line not in meant))
+    new = [edit.text] if edit.op is not Op.DELETE and bare(edit.text) not in stays else []
+    at = next((number for number, line in enumerate(lines) if line in meant), _end(lines))
+    before, behind = ([line for line in side if line not in meant] for side in (lines[:at], lines[at:]))
+    return [*before, *new, *behind]
+
+
+def _end(lines: Sequence[str]) -> int:
+    """Where a line is added: behind the last one that says something."""
+    return next((number + 1 for number in reversed(range(len(lines))) if bare(lines[number])), 0)
+
+
+def too_long(text: str, most: int, oldest: Sequence[str] = ()) -> str:
+    """What somebody is told whose text has more characters than fit: what to shorten, and what to drop. Empty if it fits."""
+    if len(text) <= most:
+        return ""
+    lines = list(dict.fromkeys(filter(None, map(bare, lines_of(text)))))
+    longest = sorted(lines, key=len, reverse=True)[:SHOWN]
+    advice = [f"The longest lines are {_quoted(longest)}."]
+    if oldest:
+        advice.append(f"The oldest are {_quoted(oldest[:SHOWN])}.")
+    advice += [f"These say the same: {_quoted(group)}." for group in _doubled(lines)[:SHOWN]]
+    size = f"It would have {len(text):,} characters, and {most:,} are the most, so nothing was saved."
+    return f"{size} Merge, shorten or delete lines in the same call. {' '.join(advice)}"
+
+
+def beyond(text: str, shown: int = SECTION_CHARACTERS) -> str:
+    """What somebody is told of whose text prompts carry the beginning alone; empty where they carry all of it."""
+    place, left = 0, list[str]()
+    for line in lines_of(text):
+        place += len(line) + 1
+        if place - 1 > shown and bare(line):
+            left.append(bare(line))
+    if not left:
+        return ""
+    count = "1 line does" if len(left) == 1 else f"{len(left)} lines do"
+    return (
+        f"It is saved, but prompts carry its first {shown:,} characters: {count} not reach you whole, beginning with"
+        f" {_quoted(left[:1])}. Merge, shorten or delete lines."
+    )
+
+
+def _doubled(lines: Iterable[str]) -> list[list[str]]:
+    """Lines of the same words, whatever their order, case and marks."""
+    groups: dict[frozenset[str], list[str]] = defaultdict(list)
+    for line in lines:
+        spaced = "".join(character if character.isalnum() else " " for character in line.casefold())
+        groups[frozenset(spaced.split())].append(line)
+    return [group for words, group in groups.items() if words and len(group) > 1]
+
+
+def _quoted(lines: Iterable[str]) -> str:
+    return "; ".join(f"“{line[:QUOTED]}” ({len(line):,})" for line in lines)

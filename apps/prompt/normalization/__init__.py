@@ -1,0 +1,1 @@
+"""Text in one form before it is compared: folding, look-alikes, spacing."""

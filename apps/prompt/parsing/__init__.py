@@ -1,0 +1,1 @@
+"""Reading text by its structure: Markdown, HTML, invisible characters."""

@@ -1,0 +1,209 @@
+"""Reads a rendered user turn back: the product's own lines, and each event with its header and what was told."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
+from apps.prompt.instruction_texts import (
+    CUT_EVENT,
+    DELEGATED,
+    DELEGATED_RELAY,
+    DELIVERIES,
+    EXAMPLES_LEAD,
+    LEARNING_LEAD,
+    LINE_CARD,
+    NUDGE,
+    OFF_THE_RECORD,
+    ONE_OPEN_ESCALATION,
+    OPEN_ESCALATIONS,
+    SYSTEM_LINE,
+    UNAPPROVED_LEARNING_LEAD,
+)
+from apps.prompt.parsing.cursor import GAP, Cursor
+from apps.prompt.prompt_input import Event, EventKind, SendMode
+from apps.prompt.rendering.data_fences import OWNERS, Json, date_line, header
+from apps.prompt.text_limits import EVENT_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """One event: whose header stands above it, and the prose or the payload below."""
+
+    kind: EventKind
+    text: str
+    name: str = ""
+    key: str = ""
+    line: str = ""
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTurn:
+    """A user turn; what it does not hold is empty."""
+
+    now_line: str
+    off_the_record: bool
+    line_cards: tuple[str, ...]
+    delegated_by: str
+    send_mode: SendMode | None
+    open_escalations: int
+    learning: tuple[str, ...]
+    unapproved_learning: tuple[Json, ...]
+    examples: tuple[Json, ...]
+    events: tuple[ReadEvent, ...]
+    # The tool by which the agent is asked to save a procedure.
+    save_with: str = ""
+
+
+_NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
+_DATE: Final = re.compile(
+    re.escape(date_line(_NEVER).partition(":")[0])
+    + r": [A-Z][a-z]+day, [0-9]{4}-[0-9]{2}-[0-9]{2} at [0-9]{2}:[0-9]{2} [AP]M \S+"
+)
+_MANY: Final = re.escape(OPEN_ESCALATIONS).replace(re.escape("{count}"), "([2-9]|[1-9][0-9]+)")
+_CUT: Final = f"\n{CUT_EVENT.format(characters=EVENT_CHARACTERS)}"
+_OWNER_HEADERS: Final = {kind: header(Event(kind, "", _NEVER)) for kind in EventKind if kind in OWNERS}
+_EXAMPLE_FIELDS: Final = frozenset({"situation", "draft", "correction"})
+_SAVING: Final = (DRAFT_SKILL, SKILL_SAVE)
+_OPENING, _CONTACT, _, _STOP = LINE_CARD
+
+
+# What a sender had a hand in, as the renderer's own headers are asked to show it.
+_NAMED: Final = {"NAME": "name", "KEY": "key", "LINE": "line"}
+
+
+def _patterns(kind: EventKind) -> Iterator[re.Pattern[str]]:
+    """The headers of a customer's event, with and without the line it came in on."""
+    for line in ("", "LINE"):
+        written = re.escape(header(Event(kind, "", _NEVER, "NAME", "KEY", line)))
+        for place, field in _NAMED.items():
+            written = written.replace(place, rf"(?P<{field}>[^\n<>\[\]]+)")
+        yield re.compile(written)
+
+
+_CUSTOMER_HEADERS: Final = [(kind, pattern) for kind in EventKind if kind not in OWNERS for pattern in _patterns(kind)]
+_HEADERS: Final = "|".join(
+    [
+        *map(re.escape, _OWNER_HEADERS.values()),
+        *(re.sub(r"\?P<\w+>", "?:", pattern.pattern) for _, pattern in _CUSTOMER_HEADERS),
+    ]
+)
+_NEXT: Final = re.compile(rf"{GAP}(?={_HEADERS})")
+
+
+def read_turn(text: str) -> ReadTurn:
+    """The parts of a user turn. Raises `Unreadable` for anything the renderer would not write."""
+    cursor = Cursor(text)
+    now_line, off_the_record = _system_block(cursor)
+    cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)
+    send_mode = next((mode for mode, words in DELIVERIES.items() if cursor.take_part(words)), None)
+    escalations = _open_escalations(cursor, "\n" if send_mode else GAP * (cursor.at > 0))
+    save_with = next((tool for tool in _SAVING if cursor.take_part(NUDGE.format(tool=tool))), "")
+    return ReadTurn(
+        now_line,
+        off_the_record,
+        cards,
+        delegated_by,
+        send_mode,
+        escalations,
+        tuple(_learning(cursor)),
+        _unapproved_learning(cursor),
+        _examples(cursor),
+        tuple(_events(cursor)),
+        save_with,
+    )
+
+
+def _system_block(cursor: Cursor) -> tuple[str, bool]:
+    if not cursor.take_part(f"{SYSTEM_LINE}\n"):
+        return "", False
+    if date := cursor.match(_DATE):
+        return date[0], cursor.take(f"\n{OFF_THE_RECORD}")
+    cursor.expect(OFF_THE_RECORD)
+    return "", True
+
+
+def _line_cards(cursor: Cursor) -> Iterator[str]:
+    stands = cursor.take_part(_OPENING)
+    while stands:
+        said = cursor.line()
+        if _CONTACT not in said or not said.endswith(_STOP):
+            raise cursor.refusal("Here a line has to say who its contact person is")
+        yield said.removesuffix(_STOP)
+        stands = cursor.take(f"\n{_OPENING}")
+
+
+def _delegated_by(cursor: Cursor) -> str:
+    if not cursor.take_part(DELEGATED):
+        return ""
+    title = cursor.line()
+    cursor.expect(f"\n{DELEGATED_RELAY}")
+    return title
+
+
+def _open_escalations(cursor: Cursor, between: str) -> int:
+    if cursor.take(f"{between}{ONE_OPEN_ESCALATION}"):
+        return 1
+    many = cursor.match(re.compile(f"{between}{_MANY}"))
+    return int(many[1]) if many else 0
+
+
+def _learning(cursor: Cursor) -> Iterator[str]:
+    stands = cursor.take_part(f"{LEARNING_LEAD}\n- ")
+    while stands:
+        yield cursor.prose(cursor.line())
+        stands = cursor.take("\n- ")
+
+
+def _unapproved_learning(cursor: Cursor) -> tuple[Json, ...]:
+    payloads = cursor.fence() if cursor.take_part(f"{UNAPPROVED_LEARNING_LEAD}\n") else ()
+    if not all(isinstance(payload, str) for payload in payloads):
+        raise cursor.refusal("What was learned is text")
+    return payloads
+
+
+def _examples(cursor: Cursor) -> tuple[Json, ...]:
+    payloads = cursor.fence() if cursor.take_part(f"{EXAMPLES_LEAD}\n") else ()
+    for payload in payloads:
+        if not isinstance(payload, Mapping) or payload.keys() - _EXAMPLE_FIELDS or "correction" not in payload:
+            raise cursor.refusal("An example is an object with a correction")
+    return payloads
+
+
+def _events(cursor: Cursor) -> Iterator[ReadEvent]:
+    while not cursor.is_at_end:
+        if cursor.at:
+            cursor.expect(GAP)
+        yield _event(cursor)
+
+
+def _event(cursor: Cursor) -> ReadEvent:
+    for kind, words in _OWNER_HEADERS.items():
+        if cursor.take(words):
+            return _told_by_owner(cursor, kind)
+    for kind, pattern in _CUSTOMER_HEADERS:
+        if found := cursor.match(pattern):
+            return _told_by_others(cursor, kind, found.groupdict())
+    raise cursor.refusal("Here the header of an event has to stand")
+
+
+def _told_by_owner(cursor: Cursor, kind: EventKind) -> ReadEvent:
+    """Prose up to the next header, which no prose can hold."""
+    following = _NEXT.search(cursor.text, cursor.at)
+    body = cursor.until(following.start() if following else len(cursor.text))
+    text = body.removesuffix(_CUT)
+    if text and not text.startswith("\n"):
+        raise cursor.refusal("Nothing may follow a header in its line")
+    return ReadEvent(kind, cursor.prose(text[1:]) if text else "", is_cut=text != body)
+
+
+def _told_by_others(cursor: Cursor, kind: EventKind, named: Mapping[str, str]) -> ReadEvent:
+    cursor.expect("\n")
+    match cursor.fence():
+        case [str(text)]:
+            return ReadEvent(kind, text, named["name"], named["key"], named.get("line", ""), cursor.take(_CUT))
+        case _:
+            raise cursor.refusal("An event is one text")

@@ -1,0 +1,321 @@
+"""The values a prompt is made from. Every text comes with its source: which row it stands in and who answers for it.
+
+The texts of a prompt's input that somebody wrote, in one place for whoever has to look at each of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Final
+
+SEPARATOR: Final = "\n\n---\n\n"
+DEFAULT_TIER: Final = 2
+TIERS: Final = (1, 2, 3, 4)
+
+
+class Slot(IntEnum):
+    """The places of a request, from the most stable to the one that differs every time (R040)."""
+
+    TOOLS = 0
+    PERSONA = 1
+    CONTRACT = 2
+    SKILLS = 3
+    MEMORY = 4
+    PROFILE = 5
+    TURN = 6
+
+
+class SlotOrder(StrEnum):
+    """Which of the first two slots leads; `contract_first` lets agents share the cached contract (Z-16)."""
+
+    PERSONA_FIRST = "persona_first"
+    CONTRACT_FIRST = "contract_first"
+
+
+class Flavour(StrEnum):
+    """Whom the agent serves: customers of the business, or a member of it (R050, R129)."""
+
+    DOMAIN = "domain"
+    ASSISTANT = "assistant"
+
+
+class SkillIndex(StrEnum):
+    """How approved skills enter slot 3: one line each, or whole (R056)."""
+
+    LAZY = "lazy"
+    FULL = "full"
+
+
+class Disclosure(StrEnum):
+    """When the agent says that it is an AI (Z-11)."""
+
+    ALWAYS = "always"
+    ON_REQUEST = "on_request"
+    NEVER_VOLUNTEER = "never_volunteer"
+
+
+class SendMode(StrEnum):
+    """What becomes of the agent's reply (R134)."""
+
+    AUTONOMOUS = "autonomous"
+    SUGGEST = "suggest"
+    OBSERVE = "observe"
+
+
+class Rule(StrEnum):
+    """What the sanitizer did to a text."""
+
+    ESCAPED = "escaped"
+    INVISIBLE = "invisible"
+    ROLE_CONTROL = "role_control"
+    TRUNCATED = "truncated"
+
+
+class EventKind(StrEnum):
+    """Where an event came from; the value is the label that opens its header line (R140)."""
+
+    MESSAGE = "New message"
+    SMS = "New SMS"
+    CALL = "Call ended"
+    OPERATOR = "Operator instruction"
+    SCHEDULE = "Scheduled instruction"
+    TASK = "Question of another agent"
+    ANSWER = "Answer of another agent"
+    NOTE = "Word of another agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a text stands: the field of a row in one version, who wrote it, and which person let it through.
+
+    `approver` is empty where no person did; what agents and customers wrote is then fenced as data (Z-22).
+    """
+
+    record_type: str
+    record_id: int
+    version: int
+    field: str = ""
+    author: str = ""
+    approver: str = ""
+    taint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that people, agents, customers or tools wrote, as it is stored.
+
+    `position` is the place a person gave it among its kind; passages of one position stand by their source.
+    """
+
+    text: str
+    source: Source
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityCard:
+    """Who is represented: the business and the person in charge, written by operators (R186)."""
+
+    business_name: Passage | None = None
+    assigned_name: Passage | None = None
+    assigned_title: Passage | None = None
+    hours: Passage | None = None
+    timezone: Passage | None = None
+    signature: Passage | None = None
+    locale: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """The voice an operator gave the agent (R025, R036)."""
+
+    identity: Passage | None = None
+    style: Passage | None = None
+    avoid: Passage | None = None
+    defaults: Passage | None = None
+    goals: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillLine:
+    """One approved skill; `body` is needed only where the index shows skills whole."""
+
+    skill_id: int
+    name: str
+    title: str
+    description: str
+    use_count: int
+    source: Source
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invokable:
+    """Another agent this one may ask; its texts may have been written by somebody else (R057).
+
+    `source` is the hint's; `callee_source` is that of key and title, where it is another.
+    """
+
+    agent_key: str
+    title: str
+    role_hint: str
+    source: Source
+    callee_source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A labelled piece of memory that is pinned into slot 4 (Z-1); `label_source` is the label's, where it is another."""
+
+    label: str
+    passage: Passage
+    label_source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the agent remembers for all its customers. A passage without an approver is fenced (Z-19, Z-22).
+
+    `short`, `mid` and `long` are the distilled tiers; reminders, scratch and tasks come from the notebook (R168, R177).
+    """
+
+    body: tuple[Passage, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    short: tuple[Passage, ...] = ()
+    mid: tuple[Passage, ...] = ()
+    long: tuple[Passage, ...] = ()
+    reminders: tuple[Passage, ...] = ()
+    scratch: tuple[Passage, ...] = ()
+    tasks: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What earlier conversations recorded about one customer, and what the agent is reminded of with them (R177)."""
+
+    preferences: Passage | None = None
+    notes: Passage | None = None
+    reminders: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInput:
+    """All that slots 1-5 are made from; a row that is missing or unreadable is None and leaves its section out (R044)."""
+
+    agent_key: str | None
+    flavour: Flavour = Flavour.DOMAIN
+    order: SlotOrder = SlotOrder.PERSONA_FIRST
+    tier: int = DEFAULT_TIER
+    disclosure: Disclosure = Disclosure.ON_REQUEST
+    skill_index: SkillIndex = SkillIndex.LAZY
+    identity_card: IdentityCard | None = None
+    persona: Persona | None = None
+    overlay: Passage | None = None
+    member_overlay: Passage | None = None
+    contract_override: Passage | None = None
+    organisation_rules: tuple[Passage, ...] = ()
+    agent_rules: tuple[Passage, ...] = ()
+    skills: tuple[SkillLine, ...] = ()
+    invokable: tuple[Invokable, ...] = ()
+    memory: Memory | None = None
+    profile: Profile | None = None
+    skills_guidance: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that reached the agent; `name` and `key` say who sent it, and stay empty where the owner did.
+
+    `line` names the line it came in on, if the channel has several (R133).
+    """
+
+    kind: EventKind
+    text: str
+    at: datetime
+    name: str = ""
+    key: str = ""
+    line: str = ""
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """Another agent asked this one; what it answers goes back there (R054)."""
+
+    parent_title: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class LineCard:
+    """Who is in charge of the line an event came in on, where that is not the agent's default (R187)."""
+
+    line: str
+    assigned_name: Passage
+    assigned_title: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A draft as the agent wrote it and as an operator corrected it (R164)."""
+
+    draft: Passage
+    correction: Passage
+    situation: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnInput:
+    """All that a user turn is made from (R127, R139, R142). `now_line` is None for an agent that is told no time (R060)."""
+
+    events: tuple[Event, ...]
+    now_line: str | None
+    off_the_record: bool = False
+    delegation: Delegation | None = None
+    send_mode: SendMode | None = None
+    open_escalations: int = 0
+    line_cards: tuple[LineCard, ...] = ()
+    learning: tuple[Passage, ...] = ()
+    examples: tuple[Example, ...] = field(default_factory=tuple)
+    # The tool by which a procedure is saved, where the agent is asked whether one is worth it (R105).
+    save_with: str = ""
+
+
+def passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
+    """The texts of an input that somebody wrote, with the slot each belongs to."""
+    for held in (given.identity_card, given.persona):
+        yield from ((Slot.PERSONA, text) for text in _texts(held))
+    yield from ((Slot.PERSONA, text) for text in (*_given(given.overlay), *_given(given.member_overlay)))
+    contract = (*_given(given.contract_override), *given.organisation_rules, *given.agent_rules)
+    yield from ((Slot.CONTRACT, text) for text in contract)
+    for skill in given.skills:
+        yield from ((Slot.SKILLS, Passage(text, skill.source)) for text in (skill.name, skill.title, skill.description))
+        yield Slot.SKILLS, Passage(skill.body, skill.source)
+    for callee in given.invokable:
+        yield from ((Slot.SKILLS, Passage(text, callee.source)) for text in (callee.title, callee.role_hint))
+    yield from ((Slot.MEMORY, text) for text in _remembered(given.memory))
+    yield from ((Slot.PROFILE, text) for text in _known_of(given.profile))
+
+
+def _given(passage: Passage | None) -> tuple[Passage, ...]:
+    return (passage,) if passage else ()
+
+
+def _texts(held: IdentityCard | Persona | None) -> Iterator[Passage]:
+    """The passages among a value's fields."""
+    for each in fields(held) if held else ():
+        yield from _given(getattr(held, each.name))
+
+
+def _known_of(profile: Profile | None) -> Iterator[Passage]:
+    if profile is not None:
+        yield from (*_given(profile.preferences), *_given(profile.notes), *profile.reminders)
+
+
+def _remembered(memory: Memory | None) -> Iterator[Passage]:
+    if memory is None:
+        return
+    yield from (block.passage for block in memory.blocks)
+    for tier in (memory.body, memory.short, memory.mid, memory.long, memory.reminders, memory.scratch, memory.tasks):
+        yield from tier

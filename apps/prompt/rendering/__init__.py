@@ -1,0 +1,1 @@
+"""The sections of a prompt, rendered to the byte."""

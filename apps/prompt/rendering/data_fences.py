@@ -1,0 +1,185 @@
+"""Fences around what others wrote, and the lines that only the product writes: headers and the date.
+
+Text that a customer wrote or that was taken from one never stands as prose: it is JSON, on lines of its own, between
+two tags whose id is taken from the hash of what stands between them. JSON escapes quotes and line breaks, so nothing
+inside can write the closing tag.
+"""
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from apps.prompt.prompt_input import Event, EventKind, Slot, Source
+from apps.prompt.rendering.passages import Run, Scribe, escaped, strung, words
+from apps.prompt.rendering.segments import Segment
+from apps.prompt.text_limits import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
+
+Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
+
+OWNERS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
+# Who owns an event that its caller keeps in no row.
+UNSTORED: Final = Source("event", 0, 0)
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ANGLES: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
+_ROUND: Final = frozenset("()")
+_CLAIM: Final = re.compile(r"\bfrom\W{1,8}your\W{1,8}owner\b", re.IGNORECASE)
+_OPENS_OR_CLOSES: Final = frozenset({"Ps", "Pe"})
+_QUOTE: Final = words("fence", '"')
+_NO_LISTS: Final[Mapping[str, Sequence[Run]]] = MappingProxyType({})
+_NEXT_PAYLOAD: Final = words("fence", "\n")
+
+
+class NotFenced(ValueError):
+    """The text is not one whole fence, or what it holds is not what its id was taken from."""
+
+
+def canonical(value: Json) -> Json:
+    """The form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
+
+    Raises ValueError for not-a-number and infinity, for which JSON has no word.
+    """
+    match value:
+        case str() | bool() | int() | None:
+            return value
+        case float():
+            return _canonical_number(value)
+        # A plain dict first: to ask an abstract class takes ten times as long, and a request has hundreds of these.
+        case dict() | Mapping():
+            return {key: canonical(value[key]) for key in sorted(value)}
+        case _:
+            return [canonical(item) for item in value]
+
+
+def _canonical_number(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"JSON has no word for {value}.")
+    # PostgreSQL's numeric writes exponents out and knows no negative zero.
+    if value == 0:
+        return 0.0
+    return int(value) if "e+" in repr(value) else value
+
+
+def canonical_json(value: Json) -> str:
+    """One line, keys sorted, non-ASCII kept; not-a-number and infinity are refused, for JSON has no word for them."""
+    return json.dumps(canonical(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def fence(payload: Json) -> str:
+    """The payload as data that cannot end its own fence, whatever it contains."""
+    return fence_lines((payload,))
+
+
+def fence_lines(payloads: Sequence[Json]) -> str:
+    """Several payloads in one fence, each on a line of its own."""
+    body = "\n".join(canonical_json(payload) for payload in payloads)
+    return f"{_opening(body)}\n{body}\n{_closing(body)}"
+
+
+def fenced(payloads: Sequence[Run]) -> Run:
+    """The same fence around payloads whose bytes have owners; each is one line of JSON."""
+    body = "\n".join("".join([segment.text for segment in payload]) for payload in payloads)
+    run = [words("fence", f"{_opening(body)}\n")]
+    for at, payload in enumerate(payloads):
+        run += (_NEXT_PAYLOAD, *payload) if at else payload
+    return [*run, words("fence", f"\n{_closing(body)}")]
+
+
+def text_payload(text: Run) -> Run:
+    return [_QUOTE, *escaped(text), _QUOTE]
+
+
+def list_payload(texts: Sequence[Run]) -> Run:
+    """A list of texts as `canonical_json` writes it."""
+    said = strung(map(text_payload, texts), words("fence", ","))
+    return [words("fence", "["), *said, words("fence", "]")]
+
+
+def object_payload(texts: Mapping[str, Run], lists: Mapping[str, Sequence[Run]] = _NO_LISTS) -> Run:
+    """An object of texts, and of lists of them, as `canonical_json` writes it."""
+    payloads = {name: text_payload(text) for name, text in texts.items()}
+    payloads |= {name: list_payload(each) for name, each in lists.items()}
+    run: Run = []
+    for at, key in enumerate(sorted(payloads)):
+        run += (words("fence", f'{"," if at else "{"}"{key}":'), *payloads[key])
+    return [*run, words("fence", "}")]
+
+
+def unfence(text: str) -> Json:
+    """The payload of a fence that holds exactly one."""
+    payloads = unfence_lines(text)
+    if len(payloads) != 1:
+        raise NotFenced("The fence holds more than one payload; read it with unfence_lines.")
+    return payloads[0]
+
+
+def unfence_lines(text: str) -> tuple[Json, ...]:
+    opening, _, rest = text.partition("\n")
+    body, _, closing = rest.rpartition("\n")
+    if (opening, closing) != (_opening(body), _closing(body)):
+        raise NotFenced("The text is not a fence, or it was changed after it was written.")
+    return tuple(json.loads(line) for line in body.split("\n"))
+
+
+def _fence_id(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:FENCE_ID_CHARACTERS]
+
+
+def _opening(body: str) -> str:
+    return f'<data id="{_fence_id(body)}">'
+
+
+def _closing(body: str) -> str:
+    return f'</data id="{_fence_id(body)}">'
+
+
+def scrub(text: str, cap: int, scribe: Scribe) -> str:
+    """One clean line without brackets. What a bracket hid is cleaned as well, so this goes on until nothing changes."""
+    before, now = "", _without_brackets(text)
+    while now != before:
+        before, now = now, _without_brackets(scribe.one_line(now, cap))
+    return now
+
+
+def _without_brackets(text: str) -> str:
+    return " ".join("".join([" " if _is_bracket(character) else character for character in text]).split())
+
+
+def _is_bracket(character: str) -> bool:
+    return character in _ANGLES or (unicodedata.category(character) in _OPENS_OR_CLOSES and character not in _ROUND)
+
+
+def header(event: Event) -> str:
+    return "".join(segment.text for segment in header_run(event, Scribe(Slot.TURN)))
+
+
+def header_run(event: Event, scribe: Scribe) -> Run:
+    """The line above an event; what the sender had a hand in stands in it without brackets (R140)."""
+    if event.kind in OWNERS:
+        return [words("header", f"[{event.kind} from your owner — not the contact]")]
+    run = [words("header", f"[{event.kind} · "), _identity(event, event.name, scribe)]
+    run += [words("header", " <"), _identity(event, event.key, scribe), words("header", ">")]
+    if event.line:
+        run += [words("header", " · line "), _identity(event, event.line, scribe)]
+    return [*run, words("header", "]")]
+
+
+def _identity(event: Event, text: str, scribe: Scribe) -> Segment:
+    # A name that claims to be the owner would be read before the contract is remembered.
+    known = _CLAIM.sub("redacted", scrub(text, IDENTITY_CHARACTERS, scribe))
+    return Segment(known, event.source or UNSTORED, "", 1) if known else words("header", "unknown")
+
+
+def date_line(now: datetime) -> str:
+    """The moment in the tenant's own zone; written without the locale, so that every machine writes the same bytes."""
+    zone = now.tzname()
+    if zone is None:
+        raise ValueError("The date line needs a time with a time zone.")
+    half = "AM" if now.hour < 12 else "PM"
+    day = f"{_WEEKDAYS[now.weekday()]}, {now.year:04}-{now.month:02}-{now.day:02}"
+    return f"Current date and time: {day} at {now.hour % 12 or 12:02}:{now.minute:02} {half} {zone}"

@@ -1,0 +1,39 @@
+"""What an agent is told that begins by itself: nobody wrote, what to do, and how to say that it came to nothing (R120, R121)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from apps.prompt.instruction_texts import SCHEDULED
+from apps.prompt.rendering.data_fences import date_line
+
+NOTHING_TO_REPORT: Final = "[nothing to report]"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of a schedule: when it was planned, in its own zone, and the approved skill that it follows."""
+
+    title: str
+    planned_at: datetime
+    skill_title: str
+    skill_body: str
+    instruction: str = ""
+    preamble: str = ""
+
+
+def scheduled_task(task: Task) -> str:
+    """The instruction as it stands under the event's header: the preamble, the plan, the owner's own words, the whole skill."""
+    planned = date_line(task.planned_at).removeprefix("Current date and time: ")
+    parts = (
+        task.preamble.strip() or SCHEDULED,
+        f"Schedule: {task.title}. Planned for {planned}.",
+        task.instruction.strip(),
+        f"Skill: {task.skill_title}\n\n{task.skill_body.strip()}",
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def reports_nothing(text: str) -> bool:
+    """Whether an answer says that nothing is to be posted: the agreed words alone, or no word at all."""
+    return text.strip() in {"", NOTHING_TO_REPORT}

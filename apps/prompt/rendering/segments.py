@@ -1,0 +1,182 @@
+"""What an assembled prompt comes out as: slots made of segments, so that every byte has an owner."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import accumulate, pairwise
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias, TypedDict
+
+from apps.prompt.prompt_input import SEPARATOR, Rule, Slot, Source
+
+Owner: TypeAlias = "str | list[str | int]"
+
+
+class Segment(NamedTuple):
+    """A run of text with one owner: a line of a record, or the product's own words, which `template` names.
+
+    `line` counts from 1 within the source's field, as rendered; it is 0 for the product's own words. A prompt has a
+    thousand of these, so it is a tuple: a frozen dataclass takes more than twice as long to make.
+    """
+
+    text: str
+    source: Source | None
+    template: str = ""
+    line: int = 0
+
+
+_FIELDS: Final = attrgetter(*(field.name for field in fields(Source)))
+_SEPARATOR: Final = Segment(SEPARATOR, None, "separator")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a segment stands, in bytes of UTF-8; the end is exclusive."""
+
+    start: int
+    end: int
+    slot: Slot
+    segment: Segment
+
+
+@dataclass(frozen=True)
+class Part:
+    """The finished text of one slot. Joining its segments gives the text."""
+
+    slot: Slot
+    segments: tuple[Segment, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return "".join([segment.text for segment in self.segments])
+
+    @cached_property
+    def behind(self) -> str:
+        """The text as it opens a block that stands behind another."""
+        return SEPARATOR + self.text
+
+    @cached_property
+    def text_sha256(self) -> str:
+        """The hash of what the model reads."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the bytes and their owners: the same words by another author are another part."""
+        stated = json.dumps([self.slot, self.text_sha256, encode_segments(self)], separators=(",", ":"))
+        return hashlib.sha256(stated.encode()).hexdigest()
+
+    def spans(self) -> Iterator[Span]:
+        """Every byte of the slot, in order and without a gap."""
+        return _spans((self.slot, segment) for segment in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing the sanitizer did to the text of one slot (R075)."""
+
+    slot: Slot
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The frozen prompt of a session, in the order it is sent, and what was neutralised on its way in."""
+
+    parts: tuple[Part, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return SEPARATOR.join(part.text for part in self.parts)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """One block for each part; concatenated they are `text`, so a separator opens every block but the first."""
+        return tuple(part.behind if at else part.text for at, part in enumerate(self.parts))
+
+    def spans(self) -> Iterator[Span]:
+        """Every byte of the whole text; a separator belongs to the slot whose block it opens."""
+        return _spans(self._segments())
+
+    def _segments(self) -> Iterator[tuple[Slot, Segment]]:
+        for at, part in enumerate(self.parts):
+            if at:
+                yield part.slot, _SEPARATOR
+            for segment in part.segments:
+                yield part.slot, segment
+
+    @property
+    def shared(self) -> tuple[Part, ...]:
+        """Slots 1-4, the same for every customer of the agent; breakpoint A stands behind them."""
+        return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the bytes that are sent."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def _spans(segments: Iterator[tuple[Slot, Segment]]) -> Iterator[Span]:
+    start = 0
+    for slot, segment in segments:
+        end = start + len(segment.text.encode())
+        yield Span(start, end, slot, segment)
+        start = end
+
+
+class SegmentTable(TypedDict):
+    """The segments of a part as JSON: the owners, and place, line and length in bytes of each segment in one list."""
+
+    owners: list[Owner]
+    runs: list[int]
+
+
+class NotSegments(ValueError):
+    """The stored segments are not those of the stored text."""
+
+
+def encode_segments(part: Part) -> SegmentTable:
+    """The one table of a part: owners in order of appearance, a record as a list and a template by its name."""
+    places: dict[Source | str, int] = {}
+    runs: list[int] = []
+    for segment in part.segments:
+        place = places.setdefault(segment.source or segment.template, len(places))
+        runs += (place, segment.line, len(segment.text.encode()))
+    return {"owners": [_encoded_owner(owner) for owner in places], "runs": runs}
+
+
+def decode_segments(slot: Slot, text: str, value: SegmentTable) -> Part:
+    """The part whose text and table were stored; a table that belongs to another text is refused."""
+    try:
+        part = Part(slot, tuple(_decoded(text.encode(), value)))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise NotSegments("The stored segments cannot be read. Assemble the prompt anew.") from error
+    if part.text != text or encode_segments(part) != value:
+        raise NotSegments("The stored segments are not those of the stored text. Assemble the prompt anew.")
+    return part
+
+
+def _decoded(content: bytes, value: SegmentTable) -> Iterator[Segment]:
+    owners = [_decoded_owner(owner) for owner in value["owners"]]
+    places, numbers, lengths = (value["runs"][at::3] for at in range(3))
+    bounds = pairwise(accumulate(lengths, initial=0))
+    for place, number, (start, end) in zip(places, numbers, bounds, strict=True):
+        source, template = owners[place]
+        yield Segment(content[start:end].decode(), source, template, number)
+
+
+def _encoded_owner(owner: Source | str) -> Owner:
+    return owner if isinstance(owner, str) else list(_FIELDS(owner))
+
+
+def _decoded_owner(owner: Owner) -> tuple[Source | None, str]:
+    match owner:
+        case str():
+            return None, owner
+        case [str(kind), int(record_id), int(version), str(field), str(author), str(approver), str(taint)]:
+            return Source(kind, record_id, version, field, author, approver, taint), ""
+        case _:
+            raise NotSegments("An owner is a record or the name of a template.")

@@ -1,0 +1,1 @@
+"""The sanitizer: removes what somebody else's text must not bring into a prompt."""

@@ -1,0 +1,86 @@
+"""Cleans text that people, agents and customers wrote on its way into a prompt; storage keeps it as it was written.
+
+Safety does not rest on this: what customers wrote is fenced as data besides.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from apps.prompt.instruction_texts import SECTION_TITLES, TITLE_PREFIXES
+from apps.prompt.normalization.folding import unmasked
+from apps.prompt.prompt_input import EventKind, Rule
+from apps.prompt.sanitizer.invisible_characters import visible
+from apps.prompt.sanitizer.role_control import Stretch, outline, role_control
+from apps.prompt.sanitizer.truncation import cut
+from apps.prompt.text_limits import SECTION_CHARACTERS
+
+REDACTED: Final = "[redacted]"
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized:
+    """A text that may enter a prompt, and the rules that had to change it."""
+
+    text: str
+    notes: tuple[Rule, ...]
+
+
+def sanitize(text: str, cap: int = SECTION_CHARACTERS) -> Sanitized:
+    """The text without hidden characters, forged turns and forged sections, and at most `cap` characters long.
+
+    A cut may lay a forgery bare and a replacement may complete one, so the steps are repeated until neither is needed.
+    """
+    tripped: set[Rule] = set()
+    while True:
+        seen = visible(text)
+        plain = unmasked(seen)
+        shadow = outline(plain)
+        calm = _without_roles(seen, role_control(plain, shadow))
+        escaped = _without_forged_sections(calm, shadow)
+        whole = cut(escaped, cap)
+        changes = (seen != text, calm != seen, escaped != calm, whole != escaped)
+        tripped.update(rule for rule, changed in zip(_STEPS, changes, strict=True) if changed)
+        if calm == seen and whole == escaped:
+            return Sanitized(whole, tuple(sorted(tripped)))
+        text = whole
+
+
+_STEPS: Final = (Rule.INVISIBLE, Rule.ROLE_CONTROL, Rule.ESCAPED, Rule.TRUNCATED)
+
+
+def _without_roles(text: str, stretches: tuple[Stretch, ...]) -> str:
+    kept, end = [], 0
+    for stretch in stretches:
+        kept.append(text[end : stretch.start])
+        end = stretch.end
+    return REDACTED.join((*kept, text[end:])) if kept else text
+
+
+_SPACE: Final = r"[^\S\r\n]"
+_LINE_END: Final = rf"{_SPACE}*+(?=[\r\n]|\Z)"
+_TITLES: Final = "|".join(map(re.escape, SECTION_TITLES))
+_TITLE_PREFIXES: Final = "|".join(re.escape(prefix.rstrip(": ")) for prefix in TITLE_PREFIXES)
+_LABELS: Final = "|".join(map(re.escape, EventKind))
+_FORGERY: Final = re.compile(
+    rf"([\r\n]{_SPACE}*+)(?=[#\[-])(?="
+    rf"\#(?:\s|\Z)|\#{{1,6}}{_SPACE}++(?:(?:{_TITLES})(?:{_SPACE}|[:\#])*+(?=[\r\n]|\Z)|(?:{_TITLE_PREFIXES}){_SPACE}*+:)"
+    rf"|-{{3,}}+{_LINE_END}|-{{3,}}+{_SPACE}*+System\b"
+    rf"|\[{_SPACE}*+(?:{_LABELS})\b)",
+    re.IGNORECASE,
+)
+
+
+_HEADERS: Final = tuple(kind.value.lower().encode() for kind in EventKind)
+
+
+def _without_forged_sections(text: str, shadow: bytes) -> str:
+    """A line that would read as one of our own titles, separators or headers is escaped, and keeps its words."""
+    if not (b"#" in shadow or b"---" in shadow or (b"[" in shadow and any(header in shadow for header in _HEADERS))):
+        return text
+    return _FORGERY.sub(r"\1\\", "\n" + text)[1:]
+
+
+def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
+    """The result of a tool as the model reads it: sanitized, and cut at `cap` characters (R071)."""
+    return sanitize(text, cap).text

@@ -1,0 +1,1 @@
+"""How much of one text stands in another."""

@@ -1,0 +1,99 @@
+"""Which of a reply's telling words stand together in a source too.
+
+A heuristic: it goes by words, so a paraphrase is not seen, and what both have from elsewhere is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from apps.prompt.text_reuse.content_words import Said, said
+
+Stretch: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The share, from 0 to 1, of the reply's telling words that the source has in the same order, and where; ends are exclusive."""
+
+    share: float = 0.0
+    in_reply: tuple[Stretch, ...] = ()
+    in_source: tuple[Stretch, ...] = ()
+
+
+class Cut(NamedTuple):
+    """A run of characters of one line, and whether the other text has it too."""
+
+    text: str
+    is_shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The telling words of a text, read once, and the places of every two in a row and of every number."""
+
+    said: tuple[Said, ...]
+    places: dict[tuple[str, ...], list[range]]
+
+    @classmethod
+    def of(cls, text: str) -> "Words":
+        """Reading is most of the work."""
+        words = tuple(said(text))
+        places: dict[tuple[str, ...], list[range]] = defaultdict(list)
+        for at, word in enumerate(words):
+            if any(map(str.isdecimal, word.key)):
+                places[(word.key,)].append(range(at, at + 1))
+            if at:
+                places[words[at - 1].key, word.key].append(range(at - 1, at + 1))
+        return cls(words, dict(places))
+
+
+NOTHING_SHARED = Overlap()
+
+
+def overlap(reply: Words, source: Words) -> Overlap:
+    """A word alone is shared only if it holds a digit; any other is with the one before or behind it."""
+    common = reply.places.keys() & source.places.keys()
+    if not common:
+        return NOTHING_SHARED
+    here, there = (_marked(common, words) for words in (reply, source))
+    return Overlap(len(here) / len(reply.said), _stretches(reply.said, here), _stretches(source.said, there))
+
+
+def cut(text: str, stretches: Sequence[Stretch]) -> tuple[tuple[Cut, ...], ...]:
+    """The lines of a text that hold some of the stretches, each cut where these begin and end."""
+    lines, start = [], 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        inside = [(max(first, start) - start, min(last, end) - start) for first, last in stretches]
+        if shared := [(first, last) for first, last in inside if first < last]:
+            lines.append(tuple(_cuts(line, shared)))
+        start = end + 1
+    return tuple(lines)
+
+
+def _marked(common: Iterable[tuple[str, ...]], words: Words) -> list[int]:
+    return sorted({at for keys in common for places in words.places[keys] for at in places})
+
+
+def _stretches(words: Sequence[Said], marked: Sequence[int]) -> tuple[Stretch, ...]:
+    """Words in a row are one stretch."""
+    found: list[Stretch] = []
+    before = -2
+    for at in marked:
+        start = found.pop()[0] if at == before + 1 else words[at].start
+        found.append((start, words[at].end))
+        before = at
+    return tuple(found)
+
+
+def _cuts(line: str, shared: Sequence[Stretch]) -> Iterator[Cut]:
+    at = 0
+    for start, end in shared:
+        if at < start:
+            yield Cut(line[at:start], is_shared=False)
+        yield Cut(line[start:end], is_shared=True)
+        at = end
+    if at < len(line):
+        yield Cut(line[at:], is_shared=False)

@@ -1,0 +1,12 @@
+"""What a line is."""
+
+import pytest
+
+from apps.prompt.memory_lines.line_diff import known, lines_of
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
+
+def test_lines_end_where_people_see_them_end() -> None:
+    assert lines_of("a\r\nb\rc\nd\u2028e") == ["a", "b", "c", "d\u2028e"]
+    assert known(" a \n\n\tb\t\na") == {"a", "b"}
