@@ -6,8 +6,8 @@ from decimal import Decimal
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from apps.llm.backend import CacheLifetime
-from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.model_backend import CacheLifetime
 from apps.llm.prices import Rates
 from apps.prompt.cache.breakpoints import Expected
 from benchmarks.prompt_cache_bound import HOUR, cheapest, shares

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from apps.llm.caching import CacheRules, Entry
+from apps.llm.cache_rules import CacheRules, Entry
 from benchmarks.prompt_cache_bound import HOUR
 from benchmarks.prompt_cache_requests import Call, Node
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apps.llm.caching import CacheRules
+from apps.llm.cache_rules import CacheRules
 from apps.llm.prices import Price, price_of
 from apps.prompt.prompt_input import SlotOrder
 from benchmarks.prompt_cache_bills import Strategy, Total, bill_all, bound_usd, readable_tokens

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, TypeAlias
 
-from apps.llm.backend import JsonObject, Request, SystemBlock, Tool
-from apps.llm.blocks import block_of, content_blocks, message_place
-from apps.llm.caching import Block, CacheRules, Prefix, following, start_of
+from apps.llm.cache_blocks import block_of, content_blocks, message_place
+from apps.llm.cache_rules import Block, CacheRules, Prefix, following, start_of
+from apps.llm.model_backend import JsonObject, Request, SystemBlock, Tool
 from apps.llm.prices import DEFAULT_CACHE_RULES
 from apps.prompt.cache.breakpoints import Reach
 from apps.prompt.prompt_input import Event, EventKind, PromptInput, SendMode, SkillLine, Slot, TurnInput

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from apps.llm.caching import CacheRules
+from apps.llm.cache_rules import CacheRules
 from apps.llm.prices import Rates
 from apps.prompt.cache.breakpoints import Expectation, Lifetime, Piece, Reach, Reuse, plan_marks, reuse_at
 from benchmarks.prompt_cache_bills import Cached, Marks, Planned

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from apps.llm.backend import Json, Tool
+from apps.llm.model_backend import Json, Tool
 from apps.prompt.prompt_input import IdentityCard, Memory, Passage, Persona, Profile, SkillLine, Source
 
 _VOCABULARY = (

@@ -16,8 +16,8 @@ from psycopg.types.json import Jsonb
 from rich.console import Console
 from rich.table import Table
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import Backend, JsonObject, Reply, Request, SystemBlock, Tool
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import Backend, JsonObject, Reply, Request, SystemBlock, Tool
 from benchmarks.turn_figures import SKILL_WORDS, flaws_of, turn_taken
 from benchmarks.turn_ground import Ground, ground, statements_in
 

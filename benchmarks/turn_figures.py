@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from apps.llm.backend import Backend
+from apps.llm.model_backend import Backend
 from benchmarks.turn_ground import Ground, House, Timed
 
 CALLS_OF_A_TURN = 2

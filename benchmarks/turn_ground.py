@@ -20,7 +20,7 @@ from psycopg import sql
 from apps.launcher.children import spawn, stop, wait_until
 from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.llm.backend import Backend, Reply, Request
+from apps.llm.model_backend import Backend, Reply, Request
 from tests.folders import own_folder
 
 READY_SECONDS = 30

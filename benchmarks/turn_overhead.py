@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import Backend, Reply, Request, StopReason, ToolUse, Usage
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import Backend, Reply, Request, StopReason, ToolUse, Usage
 from benchmarks.raw_turn import DATABASE, FenceLost, Held, RawHouse, make_tables
 from benchmarks.turn_figures import BrokenPromise, Taken, answer_to, flaws_of, overhead_ms, turn_taken
 from benchmarks.turn_ground import Ground, House, Logged, Timed, ground

@@ -17,8 +17,8 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import Backend
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import Backend
 from benchmarks.raw_turn import DATABASE, RawHouse, make_tables
 from benchmarks.turn_figures import turn_taken
 from benchmarks.turn_ground import Ground, House, ground

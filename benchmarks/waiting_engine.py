@@ -20,7 +20,7 @@ django.setup()
 from django.conf import settings  # noqa: E402  # settings stand before the engine
 
 from apps.llm.anthropic.async_client import async_backend_at  # noqa: E402
-from apps.llm.backend import AsyncBackend, Listener, Reply, Request  # noqa: E402
+from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request  # noqa: E402
 from apps.runtime.engine import Engine, Limits  # noqa: E402
 from apps.runtime.loaded import set_aside_what_was_loaded  # noqa: E402
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from apps.llm.backend import Backend, JsonObject, Reply, Request
+from apps.llm.model_backend import Backend, JsonObject, Reply, Request
 from benchmarks.turn_figures import BrokenPromise
 from benchmarks.turn_ground import statements_in
 from benchmarks.turn_product import Product

@@ -13,8 +13,8 @@ from apps.learning.distilling import Fact, fact_id
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierRun
 from apps.learning.tier_rules import marked
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import Backend
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import Backend
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier, store_tier
 from tests.factories import World

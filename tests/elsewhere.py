@@ -8,7 +8,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.llm.backend import ToolUse
+from apps.llm.model_backend import ToolUse
 from apps.runtime.calling_elsewhere import call_tool
 from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out
 from apps.runtime.models import Turn

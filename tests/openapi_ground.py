@@ -12,7 +12,7 @@ from django.test.utils import setup_test_environment
 from psycopg import sql
 
 from apps.launcher.postgres import Postgres
-from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.standin.thread_server import running_standin
 from tests.databases import clone_database, close_connections
 from tests.factories import World

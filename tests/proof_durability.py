@@ -20,7 +20,7 @@ import django
 
 django.setup()
 
-from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402  # after Django's set-up
+from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402  # after Django's set-up
 from apps.standin.thread_server import running_standin  # noqa: E402
 from tests.databases import clone_database  # noqa: E402
 from tests.durability.dying import crossings_in, crossings_of, dies_at, dies_in, points_of  # noqa: E402

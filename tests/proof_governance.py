@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings  # noqa: E4
 from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
 
 from apps.launcher.postgres import Postgres  # noqa: E402
-from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
+from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
 from apps.standin.thread_server import running_standin  # noqa: E402
 from tests.databases import clone_database  # noqa: E402
 from tests.machine.deeds import DEEDS  # noqa: E402

@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.standin.thread_server import running_standin
 from tests.rules.standin_http import call
 

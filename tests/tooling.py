@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.llm.mcp.place import Listed, Listing
+from apps.llm.mcp_client.tool_server import Listed, Listing
 from apps.tools.actions import (
     allow_tool,
     amend_agent_tool,

@@ -14,8 +14,8 @@ from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
-from apps.llm.arguments import arguments_of
-from apps.llm.backend import ToolUse
+from apps.llm.model_backend import ToolUse
+from apps.llm.request_body import arguments_of
 from apps.runtime.calling_elsewhere import call_tool
 from apps.runtime.framed import framed
 from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out

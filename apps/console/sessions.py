@@ -18,7 +18,7 @@ from apps.console.people import people_of_tenant
 from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
-from apps.llm.tokens import tokens_of
+from apps.llm.token_estimate import tokens_of
 from apps.prompt.prompt_input import Slot, Source
 from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
 from apps.runtime.models import ModelCall, Session, SnapshotPart

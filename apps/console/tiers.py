@@ -19,7 +19,7 @@ from apps.learning.distillation import facts_of_row
 from apps.learning.memory_tiers import BUDGET_TOKENS, Tier
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierClock, TierRun
-from apps.llm.tokens import estimate_tokens
+from apps.llm.token_estimate import estimate_tokens
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier
 

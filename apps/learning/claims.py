@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.retry_delay import next_look_seconds
-from apps.llm.backend import BackendError
+from apps.llm.model_backend import BackendError
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 180

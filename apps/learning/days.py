@@ -12,7 +12,7 @@ from apps.governance.actors import Actor
 from apps.learning.reflection_models import Reflection
 from apps.learning.retry_delay import next_look_seconds
 from apps.learning.used import used
-from apps.llm.backend import BackendError, Reply
+from apps.llm.model_backend import BackendError, Reply
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 180

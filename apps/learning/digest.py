@@ -35,7 +35,7 @@ from apps.learning.lessons.rules import (
 from apps.learning.lessons.weakening import Held
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted
-from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
+from apps.llm.model_backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.instruction_texts import DIGEST_LESSONS
 from apps.prompt.learning_prompts.lesson_digest import CorrectionLine, LessonLine, digest_message
 from apps.prompt.rendering.data_fences import canonical_json

@@ -7,7 +7,7 @@ from apps.governance.actors import Actor
 from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.used import used
-from apps.llm.backend import Reply
+from apps.llm.model_backend import Reply
 
 
 def write_run(

@@ -25,7 +25,7 @@ from apps.learning.tier_clock import Due
 from apps.learning.tier_journal import Outcome, write_run
 from apps.learning.tier_models import TierRun
 from apps.learning.tier_rules import lines_of, marked
-from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock
+from apps.llm.model_backend import Backend, BackendError, Reply, Request, SystemBlock
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import store_tier
 from apps.personas.models import Persona

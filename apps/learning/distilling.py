@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
-from apps.llm.tokens import estimate_tokens
+from apps.llm.token_estimate import estimate_tokens
 from apps.prompt.learning_prompts.extraction import objects_in
 from apps.prompt.rendering.data_fences import Json
 from apps.prompt.sanitizer.invisible_characters import UNSTORABLE

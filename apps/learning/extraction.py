@@ -27,7 +27,7 @@ from apps.learning.retry_delay import MOST_FAILURES
 from apps.learning.spending import Counted
 from apps.learning.transcripts import transcript
 from apps.learning.vetting import Vetted, by_date, counted_in, vet
-from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
+from apps.llm.model_backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.instruction_texts import EXTRACT_SKILL
 from apps.prompt.learning_prompts.extraction import (
     ExtractedSkill,
@@ -79,7 +79,7 @@ class Worthwhile:
 def learning_backend() -> Backend:
     """The endpoint the environment names."""
     # By name: the web process and most commands load this module, and the vendor's SDK takes a second and a half.
-    backend: Backend = import_string("apps.llm.anthropic.client.backend_at")(
+    backend: Backend = import_string("apps.llm.anthropic.sync_client.backend_at")(
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     )
     return backend
@@ -87,7 +87,7 @@ def learning_backend() -> Backend:
 
 def learning_backend_at(place: Reached) -> Backend:
     """An endpoint of the tenant's own that a tier of memory is distilled at."""
-    backend: Backend = import_string("apps.llm.anthropic.waiting.waiting_backend_at")(
+    backend: Backend = import_string("apps.llm.anthropic.sync_client.waiting_backend_at")(
         place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS
     )
     return backend

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.learning.vetting import SECTIONS
-from apps.llm.backend import Json
+from apps.llm.model_backend import Json
 from apps.skills.rules import DESCRIPTION_CHARACTERS, slug
 
 # What a guideline's button is called where there is none.

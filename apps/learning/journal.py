@@ -10,7 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.extraction_models import Extraction
 from apps.learning.used import used
-from apps.llm.backend import Reply
+from apps.llm.model_backend import Reply
 from apps.skills.models import Skill
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from apps.llm.tokens import BYTES_PER_TOKEN
+from apps.llm.token_estimate import BYTES_PER_TOKEN
 
 LINE_TOKENS: Final = 200
 

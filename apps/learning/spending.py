@@ -8,7 +8,7 @@ from django.db import connection
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.used import Used, used
-from apps.llm.backend import Backend, BackendError, Reply, Request, WhoActs
+from apps.llm.model_backend import Backend, BackendError, Reply, Request, WhoActs
 
 LOOKS_AGAIN_SECONDS: Final = 900.0
 

@@ -1,7 +1,7 @@
 """What webhooks are told of distilled memory: figures and a verdict, none of the words (R175)."""
 
 from apps.learning.tier_models import TierRun
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 
 
 def said_of_run(tenant_id: int, run_id: int) -> tuple[str, JsonObject]:

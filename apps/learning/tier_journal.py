@@ -7,7 +7,7 @@ from apps.learning.distilling import Fact
 from apps.learning.tier_clock import Due
 from apps.learning.tier_models import TierRun
 from apps.learning.used import used
-from apps.llm.backend import Reply
+from apps.llm.model_backend import Reply
 from apps.tenants.models import Agent
 
 

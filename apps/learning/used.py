@@ -5,7 +5,7 @@ from typing import TypedDict
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.llm.backend import Reply
+from apps.llm.model_backend import Reply
 from apps.llm.prices import priced
 from apps.tenants.rates import own_rates
 

@@ -6,12 +6,12 @@ from decimal import ROUND_CEILING, Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from apps.llm.caching import CacheRules
+from apps.llm.cache_rules import CacheRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from apps.llm.backend import Reply, Usage
+    from apps.llm.model_backend import Reply, Usage
 
 _AUGUST = date(2026, 8, 21)
 _OCTOBER = date(2026, 10, 24)

@@ -8,8 +8,8 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.llm.backend import CacheLifetime, JsonObject, Reply, Usage
-from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
+from apps.llm.cache_rules import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
+from apps.llm.model_backend import CacheLifetime, JsonObject, Reply, Usage
 from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of, priced
 from apps.prompt.cache.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
 from apps.prompt.cache.cost_attribution import Mark

@@ -15,7 +15,7 @@ import redis
 from django.conf import settings
 
 from apps.desk.rules import Sending
-from apps.llm.backend import Listener
+from apps.llm.model_backend import Listener
 from apps.prompt.prompt_input import SendMode
 from apps.runtime.claims import Claim
 from apps.runtime.endings import mode_at_first

@@ -11,7 +11,7 @@ from apps.governance.models import Taint
 from apps.learning.lessons.models import Example as KeptExample
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import summary_of
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.prompt_input import (

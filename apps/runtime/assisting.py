@@ -18,7 +18,7 @@ from apps.governance.door import authorize, may
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.prompt.builtin_tools import (

@@ -8,11 +8,10 @@ from django.db import connection
 
 from apps.governance.acting import acting_actor
 from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
-from apps.llm.anthropic.client import backend_at
-from apps.llm.anthropic.waiting import waiting_backend_at
-from apps.llm.backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
-from apps.llm.mcp.client import call_tool
-from apps.llm.mcp.place import Answer, Place
+from apps.llm.anthropic.sync_client import backend_at, waiting_backend_at
+from apps.llm.mcp_client.client import call_tool
+from apps.llm.mcp_client.tool_server import Answer, Place
+from apps.llm.model_backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
 from apps.tenants.reached import Reached
 
 

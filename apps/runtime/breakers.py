@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError
+from apps.llm.model_backend import BackendError
 from apps.runtime.breaking import (
     PROBE,
     WINDOW,

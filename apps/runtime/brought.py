@@ -11,7 +11,7 @@ from django.db.models import Model
 from apps.conversations.rules import ToolCall
 from apps.desk.rules import Sending
 from apps.learning.lessons.rules import summary_of
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.prompt_input import SendMode, Slot
 from apps.prompt.rendering.user_turn import without_learning
 from apps.runtime.kept_parts import StoredPart

@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, IllegalTransition
 from apps.governance.refusals import note
 from apps.governance.text import storable_text
-from apps.llm.backend import JsonObject, Tool, ToolUse
+from apps.llm.model_backend import JsonObject, Tool, ToolUse
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, SAVED_ENOUGH, Counter, Repeat
 from apps.runtime.journal import hold

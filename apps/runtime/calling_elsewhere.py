@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.policy import Act
-from apps.llm.backend import ToolUse
+from apps.llm.model_backend import ToolUse
 from apps.prompt.builtin_tools import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.claims import Claim
 from apps.runtime.editing_memory import MEMORY

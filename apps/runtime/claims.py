@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import NOWHERE, ToolCall
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor, Role
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.rendering.segments import Part
 from apps.runtime.brought import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
 from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from apps.llm.backend import AsyncBackend
+from apps.llm.model_backend import AsyncBackend
 from apps.tenants.reached import Reached
 
 # Each keeps connections open; one that nobody asked for the longest time is let go.

@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.policy import Act
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import DELEGATE, ENQUEUE_PARENT
 from apps.prompt.sanitizer.clean import sanitize
 from apps.prompt.text_limits import IDENTITY_CHARACTERS

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from apps.llm.backend import Backend, BackendError
+from apps.llm.model_backend import Backend, BackendError
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import nowhere_else

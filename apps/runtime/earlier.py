@@ -11,8 +11,8 @@ from django.db import DatabaseError
 
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import JsonObject
-from apps.llm.caching import Entry
+from apps.llm.cache_rules import Entry
+from apps.llm.model_backend import JsonObject
 from apps.runtime.brought import Told
 from apps.runtime.claim_statement import EARLIER
 from apps.runtime.models import Turn

@@ -13,7 +13,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told
 from apps.memory.ledger import Remembered, standing_lines

@@ -16,7 +16,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import DELEGATE, HOUSE, ROUTING
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.prompt_input import SendMode, Slot

@@ -16,7 +16,7 @@ from functools import partial
 
 from django.db import DatabaseError, InterfaceError
 
-from apps.llm.backend import AsyncBackend
+from apps.llm.model_backend import AsyncBackend
 from apps.runtime.beating import Holding, TurnUnderWay, beat_all, interrupted, under_way
 from apps.runtime.clients import Clients
 from apps.runtime.couriers import Couriers

@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.proposals import Would
 from apps.llm.prices import Price, price_of
-from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
+from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import CustomerProfile
 from apps.prompt.prompt_diff import Difference, difference
 from apps.prompt.rendering.snapshot import assemble

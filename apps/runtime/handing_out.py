@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.policy import Act
-from apps.llm.backend import Request
+from apps.llm.model_backend import Request
 from apps.runtime.asking import asked_of
 from apps.runtime.budgets import DaySpent, Money
 from apps.runtime.claims import Claim, claim

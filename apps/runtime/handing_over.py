@@ -6,7 +6,7 @@ from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import ESCALATE
 from apps.runtime.tooling import Context, HouseTool
 

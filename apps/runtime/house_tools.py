@@ -8,7 +8,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible, Stale
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told
 from apps.memory.models import AgentMemory, CustomerProfile

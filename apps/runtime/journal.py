@@ -14,7 +14,7 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.governance.text import storable_text
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.runtime.claims import Claim
 from apps.runtime.entries import cost_of, has_asked, message_rows, without_transcript
 from apps.runtime.models import Session, ToolStep, Turn

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
-from apps.llm.backend import Listener
+from apps.llm.model_backend import Listener
 from apps.runtime.claims import Claim
 
 logger = logging.getLogger(__name__)

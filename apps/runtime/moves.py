@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from apps.llm.backend import Request
+from apps.llm.model_backend import Request
 from apps.runtime.outside import OutsideCall
 from apps.tenants.reached import Reached
 

@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotVisible
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.notebook.actions import drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_KEPT, TEXT_CHARACTERS

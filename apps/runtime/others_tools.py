@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from django.utils.module_loading import import_string
 
-from apps.llm.backend import Json, JsonObject, Tool
-from apps.llm.mcp.place import Answer, Lost, ToolServerFailed
+from apps.llm.mcp_client.tool_server import Answer, Lost, ToolServerFailed
+from apps.llm.model_backend import Json, JsonObject, Tool
 from apps.prompt.rendering.data_fences import fence
 from apps.prompt.sanitizer.clean import sanitize
 from apps.runtime.kept_parts import Kept

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from apps.conversations.rules import ToolCall
 from apps.governance.text import storable_text
-from apps.llm.backend import JsonObject, Tool, ToolUse
+from apps.llm.model_backend import JsonObject, Tool, ToolUse
 from apps.runtime.models import ToolStep
 
 

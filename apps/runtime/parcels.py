@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.sealing import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook

@@ -5,7 +5,7 @@ from typing import Final
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import clean

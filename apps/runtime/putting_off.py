@@ -5,7 +5,7 @@ from random import random
 
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, JsonObject, SpendLimitReached
+from apps.llm.model_backend import BackendError, JsonObject, SpendLimitReached
 from apps.runtime.breakers import HeldBack
 from apps.runtime.claims import Claim
 from apps.runtime.endings import pause_for_money

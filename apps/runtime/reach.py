@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from apps.llm.backend import NotAuthorised
+from apps.llm.model_backend import NotAuthorised
 from apps.llm.prices import OwnRates, Rates
 from apps.tenants.reached import Reached, reached
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from apps.governance.errors import Invalid
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import RENDER_CHART, RENDER_TABLE
 from apps.prompt.tables_and_charts import CHARTS, COLUMNS, FIGURES, ROWS, SERIES, Figure, NoFigure, figure_of
 from apps.runtime.tooling import Context, HouseTool, Offer

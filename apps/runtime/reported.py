@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.text import storable_text
-from apps.llm.backend import Json, JsonObject, StopReason, ToolUse, Usage
+from apps.llm.model_backend import Json, JsonObject, StopReason, ToolUse, Usage
 from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.steps import canonical_object
 from apps.tenants.rules import MOST_STEPS

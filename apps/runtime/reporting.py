@@ -11,7 +11,7 @@ from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256
-from apps.llm.backend import JsonObject, Reply, ToolUse
+from apps.llm.model_backend import JsonObject, Reply, ToolUse
 from apps.prompt.builtin_tools import HOUSE, ROUTING
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.runtime.calling_elsewhere import called_in, refuse_over, turn_handed_out

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from apps.llm.backend import JsonObject, SystemBlock
-from apps.llm.blocks import block_of, content_blocks, message_place
-from apps.llm.caching import Block
+from apps.llm.cache_blocks import block_of, content_blocks, message_place
+from apps.llm.cache_rules import Block
+from apps.llm.model_backend import JsonObject, SystemBlock
 from apps.prompt.cache.breakpoints import Reach
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import Part

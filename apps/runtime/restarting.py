@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.runtime.claims import Claim
 from apps.runtime.journal import restart
 

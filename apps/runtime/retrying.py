@@ -3,7 +3,7 @@
 from math import isnan
 from typing import Final
 
-from apps.llm.backend import (
+from apps.llm.model_backend import (
     BackendError,
     ConnectionLost,
     MalformedReply,

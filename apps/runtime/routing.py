@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from apps.governance.errors import NotVisible
-from apps.llm.backend import Json, JsonObject, Tool, ToolUse
+from apps.llm.model_backend import Json, JsonObject, Tool, ToolUse
 from apps.prompt.builtin_tools import CALL_TOOL, LIST_RESOURCES, ROUTING, USE_RESOURCE
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import sanitize

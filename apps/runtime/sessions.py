@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.llm.backend import Tool
+from apps.llm.model_backend import Tool
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.rendering.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from apps.llm.backend import SpendLimitReached
+from apps.llm.model_backend import SpendLimitReached
 from apps.runtime.breakers import HeldBack
 from apps.runtime.budgets import DaySpent
 from apps.runtime.models import Turn

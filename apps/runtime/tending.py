@@ -12,7 +12,7 @@ from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import clean

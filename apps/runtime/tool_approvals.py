@@ -11,7 +11,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, refuse_blank
 from apps.governance.policy import Act
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.prompt.instruction_texts import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
 from apps.runtime.others_tools import OthersTool
 from apps.runtime.relaying import tell_agent

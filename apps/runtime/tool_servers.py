@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.mcp.place import Listing, NotAsked, Place, ToolServerFailed
+from apps.llm.mcp_client.tool_server import Listing, NotAsked, Place, ToolServerFailed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen, unseal
 from apps.tools.listings import AskedOf, Found, keep_listing, note_failure, refuse_refresh, take_listing
@@ -65,7 +65,7 @@ def _asked(server_id: int, system: Actor) -> Asked:
     server = AskedOf(row["id"], row["key"], row["version"])
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
-        asking = import_string("apps.llm.mcp.client.list_tools")(place_of(row, system.tenant_id, SECONDS))
+        asking = import_string("apps.llm.mcp_client.client.list_tools")(place_of(row, system.tenant_id, SECONDS))
         listing: Listing = asyncio.run(asking)
     except ToolServerFailed as refusal:
         stands = note_failure(server, str(refusal), actor=system)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from apps.governance.actors import Actor
-from apps.llm.backend import Backend, BackendError, Reply, Request
+from apps.llm.model_backend import Backend, BackendError, Reply, Request
 from apps.tenants.endpoint_access import refuse_test
 from apps.tenants.identity import system_actor
 from apps.tenants.reached import Reached, opened

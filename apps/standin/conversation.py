@@ -13,7 +13,7 @@ from apps.standin.requests import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
     from apps.standin.requests import Message, ParsedRequest
 
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from apps.llm.backend import JsonObject
+    from apps.llm.model_backend import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

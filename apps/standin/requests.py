@@ -7,14 +7,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.blocks import block_of, encoded, message_place
-from apps.llm.caching import Block
+from apps.llm.cache_blocks import block_of, encoded, message_place
+from apps.llm.cache_rules import Block
 from apps.llm.prices import cache_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from apps.llm.backend import CacheLifetime, Json, JsonObject
+    from apps.llm.model_backend import CacheLifetime, Json, JsonObject
 
 ROLES = frozenset({"user", "assistant", "system"})
 # A change of any of these leaves tools and system cached, and nothing behind them.

@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import NotAuthorised
+from apps.llm.model_backend import NotAuthorised
 from apps.tenants.endpoint_models import Endpoint
 from apps.tenants.sealing import CannotOpen, unseal
 

@@ -12,7 +12,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
-from apps.llm.mcp.place import Listed, Listing
+from apps.llm.mcp_client.tool_server import Listed, Listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator, SchemaError
 
-from apps.llm.mcp.place import Listed
+from apps.llm.mcp_client.tool_server import Listed
 from apps.prompt.sanitizer.clean import sanitize
 
 TOOLS_PER_SERVER: Final = 200

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from apps.governance.acting import one_shot
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.tenants.identity import system_actor
 from apps.webhooks.rules import OF_LEARNING, Event
 

@@ -8,7 +8,7 @@ from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
 from apps.launcher.children import wait_until
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work

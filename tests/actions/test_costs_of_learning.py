@@ -13,7 +13,7 @@ from apps.learning.extraction_models import Extraction
 from apps.learning.spending import LearningWaits
 from apps.learning.tier_models import TierRun
 from apps.learning.used import used
-from apps.llm.backend import Backend, Reply, Request, StopReason, Usage
+from apps.llm.model_backend import Backend, Reply, Request, StopReason, Usage
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.due import due_work

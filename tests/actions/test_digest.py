@@ -17,7 +17,7 @@ from apps.learning.lessons.actions import activate_version, apply_version, rejec
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.learning.retry_delay import MOST_FAILURES
-from apps.llm.backend import Overloaded
+from apps.llm.model_backend import Overloaded
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply

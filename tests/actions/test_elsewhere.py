@@ -7,7 +7,7 @@ from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
-from apps.llm.arguments import arguments_of
+from apps.llm.request_body import arguments_of
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.runtime.claims import claim

@@ -13,7 +13,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import Invalid
 from apps.kill_switches.actions import lift_switch
 from apps.kill_switches.models import KillSwitch
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.handing_over import REASONS
 from apps.runtime.models import ModelCall, Turn

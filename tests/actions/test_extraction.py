@@ -15,7 +15,7 @@ from apps.governance.models import ChangeRecord
 from apps.learning.extraction import extract
 from apps.learning.extraction_models import Extraction
 from apps.learning.protecting import only_day
-from apps.llm.backend import BadRequest, Reply, Request
+from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings

@@ -7,7 +7,7 @@ import pytest
 from apps.governance.errors import NotVisible
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from apps.runtime import following
 from apps.runtime.airing import may_be_aired
 from apps.runtime.claims import claim

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from apps.conversations.models import Message
 from apps.governance.acting import acting
-from apps.llm.backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
+from apps.llm.model_backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory
 from apps.runtime.claims import claim
 from apps.runtime.driving import answer

@@ -8,8 +8,8 @@ from psycopg import sql
 
 from apps.governance.acting import acting
 from apps.launcher.postgres import Postgres
-from apps.llm.backend import Backend, Reply, Request, Usage
-from apps.llm.blocks import request_blocks
+from apps.llm.cache_blocks import request_blocks
+from apps.llm.model_backend import Backend, Reply, Request, Usage
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.runtime.models import ModelCall, Turn

@@ -13,7 +13,7 @@ from apps.learning.capture import attempt_capture, capture
 from apps.learning.lessons.actions import reject_version, withdraw_version
 from apps.learning.lessons.models import Lesson, LessonCase
 from apps.learning.lessons.rules import LessonSource
-from apps.llm.backend import BadRequest, Reply, Request
+from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.personas.actions import propose_patch
 from apps.runtime.models import Turn
 from apps.runtime.sending import answer_question, send_out, turn_down

@@ -12,7 +12,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import Conflicting
 from apps.learning.extraction import extract, learning_model
 from apps.learning.tier_models import TierRun
-from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints import remove_endpoint
 from apps.tenants.models import Agent

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Taint
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.memory.models import AgentMemory
 from apps.notebook.actions import finish_note, write_note
 from apps.notebook.models import Note

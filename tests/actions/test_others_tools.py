@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.llm.mcp.place import Answer
+from apps.llm.mcp_client.tool_server import Answer
 from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep

@@ -18,7 +18,7 @@ from apps.learning.reflection import attempt_reflection, reflect
 from apps.learning.reflection_day import day_to_reflect_on
 from apps.learning.reflection_models import Reflection
 from apps.learning.retry_delay import MOST_FAILURES
-from apps.llm.backend import BadRequest, Overloaded, Reply, Request
+from apps.llm.model_backend import BadRequest, Overloaded, Reply, Request
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent

@@ -7,7 +7,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
-from apps.llm.backend import JsonObject, Reply, Request, Tool
+from apps.llm.model_backend import JsonObject, Reply, Request, Tool
 from apps.memory.models import AgentMemory
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, ToolStep, Turn

@@ -7,7 +7,7 @@ import pytest
 
 from apps.conversations.models import Message
 from apps.governance.acting import acting
-from apps.llm.backend import JsonObject, Tool
+from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.driving import answer
 from apps.runtime.house_tools import house_tools
 from apps.runtime.models import ToolStep, Turn

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.governance.errors import Invalid
-from apps.llm.backend import JsonObject, Reply, Request, StopReason, Usage
+from apps.llm.model_backend import JsonObject, Reply, Request, StopReason, Usage
 from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, lines, reply, say, take, tell, tool

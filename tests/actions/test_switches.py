@@ -14,7 +14,7 @@ from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Inval
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.extraction import extract
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory
 from apps.personas.actions import propose_patch

@@ -6,7 +6,7 @@ from pytest_django import Settings
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent, Message
 from apps.governance.acting import acting
-from apps.llm.backend import BadRequest, Reply, Request
+from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.runtime.claims import claim
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Turn

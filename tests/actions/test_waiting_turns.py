@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.llm.backend import Request
+from apps.llm.model_backend import Request
 from apps.runtime.moves import AskModel
 from apps.runtime.turn import Turning, begin
 from apps.tenants.actions import amend_agent

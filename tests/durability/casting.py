@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from tests.actions.conversing import reply, tool
 from tests.standing_in import StandIn
 

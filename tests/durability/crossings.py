@@ -14,7 +14,7 @@ from aiohttp import ClientSession
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from apps.llm.backend import Backend, JsonObject, Reply, Request, Tool
+from apps.llm.model_backend import Backend, JsonObject, Reply, Request, Tool
 from apps.runtime.models import ToolStep
 from apps.runtime.others_tools import OthersTool
 from apps.runtime.outside import Outcome, OutsideTool

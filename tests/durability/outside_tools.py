@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from apps.llm.backend import JsonObject, Tool
+from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.models import ToolStep
 from apps.runtime.outside import Outcome, Toolbox
 

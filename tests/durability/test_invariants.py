@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from apps.llm.backend import JsonObject, Tool
+from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep
 from apps.runtime.outside import Outcome, Toolbox

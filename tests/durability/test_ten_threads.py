@@ -16,7 +16,7 @@ from django.test import override_settings
 
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
-from apps.llm.backend import Reply, Request
+from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import more_waits
 from apps.runtime.turn import begin
 from tests.actions.conversing import tell

@@ -19,7 +19,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402  # after Django's set-up
 
-from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
+from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
 from apps.runtime.backends import called_elsewhere  # noqa: E402
 from apps.runtime.driving import answer  # noqa: E402
 from apps.runtime.forgetting import forget_due  # noqa: E402

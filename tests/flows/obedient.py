@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.anthropic.translation import STAND_IN_HEADER
+from apps.llm.anthropic.reply_parsing import STAND_IN_HEADER
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.standin.requests import InvalidRequest, ParsedRequest, parse_request
 from tests.flows.orders import EVERYTHING, Orders, orders_in
 

@@ -20,7 +20,7 @@ from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
-from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.standin.thread_server import running_standin
 from tests.folders import own_folder
 from tests.patience import PATIENCE_SECONDS

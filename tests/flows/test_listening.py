@@ -15,7 +15,7 @@ from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.backend import Listener
+from apps.llm.model_backend import Listener
 from apps.runtime.claims import Claim
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.loop import CALL_SECONDS

@@ -19,7 +19,7 @@ from apps.governance.tiers import Tier
 from apps.kill_switches.actions import lift_switch
 from apps.learning.digest import digest
 from apps.learning.extraction import extract
-from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
+from apps.llm.model_backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona

@@ -13,7 +13,7 @@ from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, extract_skill
 from apps.learning.tier_acts import run_tier
-from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal
 from apps.runtime.agreement import ACTS

@@ -29,7 +29,7 @@ def write_report(folder: Path, **covered_branches: int) -> Path:
 
 
 def test_missed_branch_breaks_a_floor_of_a_hundred() -> None:
-    result = reached(FLOOR, [File("apps/prompt/slots.py", 13, 14), File("apps/llm/backend.py", 0, 14)])
+    result = reached(FLOOR, [File("apps/prompt/slots.py", 13, 14), File("apps/llm/model_backend.py", 0, 14)])
     assert not result.holds
     assert result.missing == ("apps/prompt/slots.py (1)",)
     assert "below its floor" in table([result])
@@ -44,7 +44,7 @@ def test_what_did_not_run_is_named_by_its_lines(tmp_path: Path) -> None:
 
 
 def test_scope_without_files_reaches_nothing() -> None:
-    assert not reached(FLOOR, [File("apps/llm/backend.py", 14, 14)]).holds
+    assert not reached(FLOOR, [File("apps/llm/model_backend.py", 14, 14)]).holds
 
 
 def test_complete_report_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

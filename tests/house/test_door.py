@@ -73,7 +73,7 @@ LAWFUL = [
     ),
     ("door", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("writes", ACTIONS, "skill.save()"),
-    ("writes", "apps/llm/anthropic/client.py", "client.messages.create(model='x')"),
+    ("writes", "apps/llm/anthropic/sync_client.py", "client.messages.create(model='x')"),
     ("writes", "apps/runtime/turn.py", "digest.update(text)\ncontext.update({'a': 1})"),
     ("writes", "apps/runtime/turn.py", "cache.delete(key)"),
     ("writes", "apps/skills/migrations/0002_seed.py", "Skill.objects.create(name='x')"),

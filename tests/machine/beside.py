@@ -11,7 +11,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.learning.extraction import extract
-from apps.llm.backend import Backend, JsonObject
+from apps.llm.model_backend import Backend, JsonObject
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona, StandingRule
 from apps.restore.models import Checkpoint

@@ -13,7 +13,7 @@ from apps.governance.actors import PEOPLE, Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import POLICY, Act
 from apps.governance.refusals import noting
-from apps.llm.backend import Backend
+from apps.llm.model_backend import Backend
 from apps.restore.actions import make_checkpoint
 from tests.machine.beside import ARGUMENTS, RAW, answer_customer, bring_back, freeze_session, learn, run_raw, use_tool
 from tests.machine.checks import CHECKS, Look, Seen, Step, look

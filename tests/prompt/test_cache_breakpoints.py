@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
 from apps.llm.prices import Rates
 from apps.prompt.cache.breakpoints import (
     Expectation,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.llm.tokens import estimate_tokens
+from apps.llm.token_estimate import estimate_tokens
 from apps.prompt.instruction_texts import INVOKABLE_LEAD
 from apps.prompt.prompt_input import PromptInput, Rule, SkillIndex, Slot
 from apps.prompt.rendering.segments import Note

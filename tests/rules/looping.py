@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.backend import AsyncBackend, Listener, Reply, Request
+from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request
 
 HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from tests.patience import PATIENCE_SECONDS
 
 MODEL = "claude-opus-5-5"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.standin.behaviour import decide
 from apps.standin.decisions import Call, Calls, Say
 from apps.standin.requests import parse_request

@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import CacheLifetime, Usage
-from apps.llm.blocks import request_blocks, with_marks
-from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.cache_blocks import request_blocks, with_marks
+from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.model_backend import CacheLifetime, Usage
 from apps.llm.prices import Rates, cache_rules, price_of
 from apps.prompt.prompt_input import SlotOrder
 from benchmarks.prompt_cache_bills import bill_all, bound_usd, marked, readable_tokens

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.learning.memory_tiers import BUDGET_TOKENS, PLANS, LogLine, Switches, Tier, is_held, short_tier
-from apps.llm.tokens import estimate_tokens
+from apps.llm.token_estimate import estimate_tokens
 from apps.schedules.rules import next_time
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

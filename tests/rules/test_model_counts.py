@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from apps.llm.backend import Overloaded
+from apps.llm.model_backend import Overloaded
 from apps.runtime.model_counts import AskedModel
 from apps.telemetry.meters import REGISTRY
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.conversations.rules import EVENT_CHARACTERS
-from apps.llm.backend import StopReason, Usage
+from apps.llm.model_backend import StopReason, Usage
 from apps.runtime.reported import MOST_TOKENS, RESULT_CHARACTERS, Misreported, answers_of
 from apps.tenants.rules import MOST_STEPS
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.conversations.rules import ToolCall
-from apps.llm.backend import JsonObject, ToolUse
+from apps.llm.model_backend import JsonObject, ToolUse
 from apps.runtime.resuming import KeptCall, KeptStep, Resumed, resumed
 from apps.runtime.steps import Said, Step, results_of
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.backend import BackendError
+from apps.llm.model_backend import BackendError
 from apps.runtime.retrying import LONGEST_ASKED_SECONDS, LONGEST_SECONDS, counts_against_endpoint, retry_delay
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

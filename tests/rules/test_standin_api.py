@@ -8,7 +8,7 @@ import anthropic
 import httpx2
 import pytest
 
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.standin.http_api.endpoint import ENTRIES_BEFORE_SWEEP, Endpoint
 from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apps.llm.backend import Json, JsonObject, Usage
+from apps.llm.model_backend import Json, JsonObject, Usage
 from apps.standin.http_api import billing
 from apps.standin.http_api.billing import BillingLog
 from apps.standin.requests import Arrived

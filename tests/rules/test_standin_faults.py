@@ -9,7 +9,7 @@ from http.client import IncompleteRead
 
 import pytest
 
-from apps.llm.backend import Json, JsonObject
+from apps.llm.model_backend import Json, JsonObject
 from apps.standin.http_api.fault_rates import Dice, Rates
 from apps.standin.http_api.script import Fault
 from tests.patience import PATIENCE_SECONDS

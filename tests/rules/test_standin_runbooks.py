@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 from apps.standin.decisions import Call, Say
 from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, tool, words
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from apps.llm.backend import Json
+from apps.llm.model_backend import Json
 from apps.standin.http_api.endpoint import REQUESTS_KEPT, Endpoint
 from apps.standin.requests import Arrived
 from tests.patience import PATIENCE_SECONDS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apps.llm.mcp.place import Listed
+from apps.llm.mcp_client.tool_server import Listed
 from apps.tools.rules import (
     DESCRIPTION_CHARACTERS,
     HEADER_CHARACTERS,

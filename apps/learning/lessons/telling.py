@@ -1,7 +1,7 @@
 """What webhooks are told of learning versions: numbers and states, none of the words."""
 
 from apps.learning.lessons.models import LearningVersion
-from apps.llm.backend import JsonObject
+from apps.llm.model_backend import JsonObject
 
 
 def said_of_version(tenant_id: int, version_id: int) -> tuple[str, JsonObject]:

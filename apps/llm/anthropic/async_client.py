@@ -1,25 +1,61 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, cast
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anthropic
 import httpx2
 
-from apps.llm.anthropic.bodies import body_of
-from apps.llm.anthropic.keys import key_for
-from apps.llm.anthropic.refusals import TYPED_ERRORS
-from apps.llm.anthropic.streaming import streamed
-from apps.llm.anthropic.translation import is_from_stand_in, reply_of
-from apps.llm.arguments import arguments_of
-from apps.llm.backend import TimedOut
+from apps.llm.anthropic.error_mapping import TYPED_ERRORS
+from apps.llm.anthropic.reply_parsing import MISFITS, NOT_A_MESSAGE, is_from_stand_in, reply_of
+from apps.llm.anthropic.shared_request_bodies import body_of
+from apps.llm.model_backend import ConnectionLost, MalformedReply, NotAuthorised, TimedOut
+from apps.llm.request_body import arguments_of
 from apps.outbound.guarded_http import GuardedTransport
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAPIResponse, RequestOptions
+    from anthropic import AsyncAnthropic, AsyncAPIResponse, RequestOptions
+    from anthropic.lib.streaming import AsyncMessageStream, ParsedMessageStreamEvent
 
-    from apps.llm.backend import AsyncBackend, Listener, Reply, Request
+    from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request
     from apps.outbound.ssrf import Networks
+
+
+# Any: see `arguments_of`.
+async def streamed(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> Reply:
+    """The whole answer of a stream. What the listener raises is its caller's, and hangs up."""
+    async with AsyncExitStack() as connection:
+        with TYPED_ERRORS:
+            stream = await connection.enter_async_context(client.messages.stream(**arguments))
+        while (event := await _next_event(stream)) is not None:
+            if event.type == "text" and listener is not None:
+                listener(event.text)
+            if event.type == "message_stop":
+                # Without a beginning the end carries no message.
+                message = getattr(event, "message", None)
+                return reply_of(message, is_stand_in=is_from_stand_in(stream.response.headers))
+        sentence = "The model's answer broke off before its end."
+        raise ConnectionLost(sentence)
+
+
+async def _next_event(stream: AsyncMessageStream[None]) -> ParsedMessageStreamEvent[None] | None:
+    try:
+        with TYPED_ERRORS:
+            return await anext(stream)
+    except StopAsyncIteration:
+        return None
+    except MISFITS as error:
+        raise MalformedReply(NOT_A_MESSAGE) from error
+
+
+def key_for(api_key: str, base_url: str | None) -> str:
+    """An endpoint of one's own may want no key; the vendor's does."""
+    if not api_key and not base_url:
+        sentence = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
+        raise NotAuthorised(sentence)
+    return api_key or "none"
+
 
 # What the SDK says of this machine and its patience: nobody needs to know, and each call that waits holds it four times.
 UNTOLD: Final = {

@@ -17,7 +17,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 
 class CacheRules(Protocol):
-    """What the model's cache does; `apps.llm.caching.CacheRules` is one."""
+    """What the model's cache does; `apps.llm.cache_rules.CacheRules` is one."""
 
     @property
     def minimum_prefix_tokens(self) -> int: ...

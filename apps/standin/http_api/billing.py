@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from apps.llm.backend import Usage
-from apps.llm.blocks import encoded
+from apps.llm.cache_blocks import encoded
+from apps.llm.model_backend import Usage
 from apps.standin.http_api.responses import Answer, json_answer
 
 if TYPE_CHECKING:
-    from apps.llm.backend import JsonObject
+    from apps.llm.model_backend import JsonObject
     from apps.standin.requests import Arrived, ParsedRequest
 
 # Beyond so many questions the oldest loses its own line; the totals stay.

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from apps.llm.caching import settle
+from apps.llm.cache_rules import settle
 from apps.llm.prices import PRICES, cache_rules
 from apps.standin.behaviour import decide
 from apps.standin.http_api.billing import BillingLog, question_sha256
@@ -25,8 +25,8 @@ from apps.standin.requests import InvalidRequest, ParsedRequest, parse_request, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from apps.llm.backend import Json, JsonObject, Usage
-    from apps.llm.caching import Entry
+    from apps.llm.cache_rules import Entry
+    from apps.llm.model_backend import Json, JsonObject, Usage
     from apps.standin.http_api.script import Step
     from apps.standin.requests import Arrived
 

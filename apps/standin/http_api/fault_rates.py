@@ -11,7 +11,7 @@ from apps.standin.http_api.script import Fault, Step
 from apps.standin.requests import InvalidRequest, parse_object
 
 if TYPE_CHECKING:
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
 
 SCALE = 2**64
 

@@ -7,16 +7,16 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from apps.llm.backend import Usage
-from apps.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
+from apps.llm.model_backend import Usage
+from apps.llm.token_estimate import BYTES_PER_TOKEN, estimate_tokens
 from apps.standin.decisions import Call, Calls, Decision, Say
 from apps.standin.http_api.script import BREAKING_OFF, Fault, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from apps.llm.backend import Json, JsonObject
-    from apps.llm.caching import Bill
+    from apps.llm.cache_rules import Bill
+    from apps.llm.model_backend import Json, JsonObject
 
 STAND_IN_HEADER = "x-preceptor-stand-in"
 DELTA_CHARACTERS = 24

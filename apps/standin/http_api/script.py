@@ -12,7 +12,7 @@ from apps.standin.decisions import Call, Calls, Decision, Say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
 
 KINDS = ("reply", "tool", "tools", "fault", "pass")
 

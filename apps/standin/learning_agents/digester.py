@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from apps.standin.conversation import json_lines
 
 if TYPE_CHECKING:
-    from apps.llm.backend import Json
+    from apps.llm.model_backend import Json
 
 BULLET_CHARACTERS = 250
 BULLETS = 10

@@ -11,7 +11,7 @@ from apps.standin.conversation import json_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
 
 BYTES_PER_TOKEN = 4
 _BUDGET = re.compile(r"At most (\d+) tokens\.")

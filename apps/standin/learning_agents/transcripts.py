@@ -12,7 +12,7 @@ from apps.standin.conversation import json_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
 
 CUSTOMER_ROLES = frozenset({"user", "customer", "contact", "end_user"})
 # Names are copied into runbooks, so nothing but a name may pass.

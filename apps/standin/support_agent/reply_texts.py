@@ -14,7 +14,7 @@ from apps.standin.vocabulary import content_words, shared_words, spoken
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from apps.llm.backend import Json
+    from apps.llm.model_backend import Json
     from apps.standin.conversation import Conversation, PastCall
     from apps.standin.support_agent.runbooks import Runbook
 

@@ -15,7 +15,7 @@ from apps.standin.vocabulary import shared_words, spoken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apps.llm.backend import JsonObject
+    from apps.llm.model_backend import JsonObject
     from apps.standin.conversation import Conversation, SkillLine
     from apps.standin.support_agent.stated_facts import Wish
 

@@ -11,7 +11,7 @@ from apps.standin.vocabulary import content_words, spoken
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from apps.llm.backend import Json, JsonObject
+    from apps.llm.model_backend import Json, JsonObject
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(r"\+?\d[\d ()/-]{5,18}\d")

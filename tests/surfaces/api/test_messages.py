@@ -9,8 +9,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft
 from apps.governance.acting import acting
-from apps.llm.backend import JsonObject, Request, StopReason, Usage
-from apps.llm.backend import Reply as Said
+from apps.llm.model_backend import JsonObject, Request, StopReason, Usage
+from apps.llm.model_backend import Reply as Said
 from apps.personas.actions import create_identity_card
 from apps.runtime.driving import answer as run_turn
 from apps.runtime.sending import send_out

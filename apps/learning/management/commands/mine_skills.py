@@ -13,7 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.extraction import extract, learning_backend
 from apps.learning.extraction_models import Extraction
-from apps.llm.backend import BackendError
+from apps.llm.model_backend import BackendError
 from apps.tenants.identity import system_actor
 
 FAILURES_IN_A_ROW = 3

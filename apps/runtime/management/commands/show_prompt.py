@@ -12,7 +12,7 @@ from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.actors import Actor
 from apps.governance.errors import Erased, Invalid
 from apps.llm.prices import cache_rules
-from apps.llm.tokens import estimate_tokens
+from apps.llm.token_estimate import estimate_tokens
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
 from apps.prompt.injection_scanner.review_findings import review
 from apps.prompt.prompt_input import PromptInput

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from apps.llm.anthropic.async_client import guarded_backend_at
-from apps.llm.backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
+from apps.llm.model_backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
 from apps.runtime.clients import Clients
 from apps.runtime.reach import nowhere_else
 from apps.standin.thread_server import running_standin

@@ -1,6 +1,6 @@
 import pytest
 
-from apps.llm.backend import Usage
+from apps.llm.model_backend import Usage
 from apps.llm.prices import PRICES, Rates, cache_rules, cost_micro_usd, price_of
 
 pytestmark = pytest.mark.pure

@@ -16,9 +16,9 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
-from apps.llm.mcp.client import _Open, _told, call_tool, list_tools
-from apps.llm.mcp.limited_transport import LimitedTransport
-from apps.llm.mcp.place import Answer, Lost, NotAsked, Place, ToolServerFailed
+from apps.llm.mcp_client.client import _Open, _told, call_tool, list_tools
+from apps.llm.mcp_client.guarded_transport import LimitedTransport
+from apps.llm.mcp_client.tool_server import Answer, Lost, NotAsked, Place, ToolServerFailed
 from apps.outbound.ssrf import INSIDE
 from tests.tool_server import Served, running_tool_server
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import anthropic
 
-from apps.llm.backend import (
+from apps.llm.model_backend import (
     JsonObject,
     MalformedReply,
     Reply,

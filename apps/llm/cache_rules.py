@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from apps.llm.backend import CacheLifetime
+    from apps.llm.model_backend import CacheLifetime
 
 # Enough to tell prefixes apart; every call keeps several.
 KEY_BYTES = 8

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from apps.llm.backend import CacheLifetime
-from apps.llm.caching import Bill, Block, CacheRules, Entry, Prefix, Settled, prefixes, settle, settle_prefixes
+from apps.llm.cache_rules import Bill, Block, CacheRules, Entry, Prefix, Settled, prefixes, settle, settle_prefixes
+from apps.llm.model_backend import CacheLifetime
 
 pytestmark = pytest.mark.pure
 

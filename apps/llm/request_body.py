@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from apps.llm.backend import BadRequest
+from apps.llm.model_backend import BadRequest
 
 if TYPE_CHECKING:
-    from apps.llm.backend import CacheLifetime, Json, JsonObject, MessageMark, Request
+    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, MessageMark, Request
 
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.backend import (
+from apps.llm.model_backend import (
     BackendError,
     BadRequest,
     ConnectionLost,

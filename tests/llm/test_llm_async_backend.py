@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from apps.llm.anthropic.async_client import STREAM_ABOVE_TOKENS, async_backend_at
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import (
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import (
     AsyncBackend,
     BackendError,
     ConnectionLost,

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from apps.llm.anthropic.bodies import body_of
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import BackendError, BadRequest, MessageMark, Request, SystemBlock, Tool
+from apps.llm.anthropic.shared_request_bodies import body_of
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import BackendError, BadRequest, MessageMark, Request, SystemBlock, Tool
 from tests.rules.looping import HELLO, ask
 
 pytestmark = pytest.mark.pure

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from apps.llm.backend import JsonObject, MessageMark, Request, SystemBlock, Tool
-from apps.llm.blocks import request_blocks, with_marks
-from apps.llm.caching import Block
+from apps.llm.cache_blocks import request_blocks, with_marks
+from apps.llm.cache_rules import Block
+from apps.llm.model_backend import JsonObject, MessageMark, Request, SystemBlock, Tool
 
 pytestmark = pytest.mark.pure
 

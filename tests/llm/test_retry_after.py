@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.llm.anthropic.refusals import LONGEST_WAIT_SECONDS, asked_wait
+from apps.llm.anthropic.error_mapping import LONGEST_WAIT_SECONDS, asked_wait
 
 pytestmark = pytest.mark.pure
 

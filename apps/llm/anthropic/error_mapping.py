@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import anthropic
 import httpx2
 
-from apps.llm.backend import (
+from apps.llm.model_backend import (
     BackendError,
     BadRequest,
     ConnectionLost,

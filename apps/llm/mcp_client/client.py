@@ -16,8 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, Implementation, TextContent, Tool
 
-from apps.llm.mcp.limited_transport import LimitedTransport, limited_client
-from apps.llm.mcp.place import Answer, Listed, Listing, Lost, NotAsked, Place, SaidNo, ToolServerFailed
+from apps.llm.mcp_client.guarded_transport import LimitedTransport, limited_client
+from apps.llm.mcp_client.tool_server import Answer, Listed, Listing, Lost, NotAsked, Place, SaidNo, ToolServerFailed
 from apps.outbound.ssrf import INSIDE
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from apps.llm.backend import AsyncBackend, ConnectionLost, JsonObject, Listener, Reply, Request, TimedOut
+from apps.llm.model_backend import AsyncBackend, ConnectionLost, JsonObject, Listener, Reply, Request, TimedOut
 from tests.patience import PATIENCE_SECONDS
 from tests.rules.looping import HELLO, ask, silent, within_loop
 from tests.rules.standin_http import bill, call, until

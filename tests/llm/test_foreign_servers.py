@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from apps.llm.anthropic.client import AnthropicBackend
-from apps.llm.backend import (
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.llm.model_backend import (
     BackendError,
     BadRequest,
     Json,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from apps.llm.arguments import arguments_of
+from apps.llm.request_body import arguments_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from apps.llm.backend import Request
+    from apps.llm.model_backend import Request
 
 PREFIXES_KEPT: Final = 512
 # What the SDK writes first; behind it stands what calls of one agent have in common.

@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from apps.llm.backend import MessageMark
-from apps.llm.caching import Block
-from apps.llm.tokens import estimate_tokens
+from apps.llm.cache_rules import Block
+from apps.llm.model_backend import MessageMark
+from apps.llm.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from apps.llm.backend import CacheLifetime, Json, JsonObject, Request
+    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, Request
 
 # Made once: to make one takes as long as to encode a short block.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

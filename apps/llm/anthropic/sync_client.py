@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+import anthropic
+
+from apps.llm.anthropic.async_client import guarded_backend_at, key_for
+from apps.llm.anthropic.error_mapping import TYPED_ERRORS
+from apps.llm.anthropic.reply_parsing import is_from_stand_in, reply_of
+from apps.llm.request_body import arguments_of
+
+if TYPE_CHECKING:
+    from apps.llm.model_backend import Backend, Reply, Request
+    from apps.outbound.ssrf import Networks
+
+
+@cache
+def backend_at(api_key: str, base_url: str) -> AnthropicBackend:
+    """One client per process and endpoint."""
+    return AnthropicBackend(api_key, base_url=base_url or None)
+
+
+class AnthropicBackend:
+    """A model behind the Messages API, at the vendor or at any address that speaks it."""
+
+    def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
+        # The turn owns retries: the SDK's own obey any retry-after, however long.
+        self._client = anthropic.Anthropic(api_key=key_for(api_key, base_url), base_url=base_url, max_retries=0)
+
+    def complete(self, request: Request) -> Reply:
+        arguments = arguments_of(request)
+        with TYPED_ERRORS:
+            raw = self._client.messages.with_raw_response.create(**arguments, timeout=request.timeout_seconds)
+            message = raw.parse()
+        return reply_of(message, is_stand_in=is_from_stand_in(raw.headers))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def waiting_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> Backend:
+    """A model at an address that a tenant typed in, for a thread that waits; each call opens a connection of its own."""
+    return _Waiting(api_key, base_url, allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """The loop's client, once for each call."""
+
+    api_key: str = field(repr=False)
+    base_url: str
+    allowed: Networks
+
+    def complete(self, request: Request) -> Reply:
+        return asyncio.run(self._asked(request))
+
+    async def _asked(self, request: Request) -> Reply:
+        backend = guarded_backend_at(self.api_key, self.base_url, connections=1, allowed=self.allowed)
+        try:
+            return await backend.complete(request)
+        finally:
+            await backend.aclose()
