@@ -16,8 +16,8 @@ from urllib.request import urlopen
 
 import aiohttp
 
-from apps.launcher.children import spawn, stop, wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import spawn, stop, wait_until
+from apps.launcher.data_folders import PROJECT
 from benchmarks.api_ground import House, let_go
 from tests.settings import PREFIX
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import redis
 
-from apps.launcher.children import last_lines
+from apps.launcher.child_processes import last_lines
 from benchmarks.chaos_ground import LEASE_SECONDS, Ground, Worker
 
 # Shares of the model's calls that fail, three in ten together.

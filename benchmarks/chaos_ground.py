@@ -15,10 +15,10 @@ from urllib.request import Request, urlopen
 
 from django.conf import settings
 
-from apps.launcher.children import spawn, stop
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import spawn, stop
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.processes import HOST, python
+from apps.launcher.supervisor import HOST, python
 from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app

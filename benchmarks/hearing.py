@@ -20,7 +20,7 @@ import redis
 from rich.console import Console
 from rich.table import Table
 
-from apps.launcher.children import CannotStart
+from apps.launcher.child_processes import CannotStart
 from apps.launcher.postgres import Postgres
 from apps.launcher.valkey import Valkey
 from tests.folders import own_folder

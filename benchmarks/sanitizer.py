@@ -18,7 +18,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.injection_scanner.scanner import scan
 from apps.prompt.sanitizer.clean import sanitize
 from benchmarks.sanitizer_floods import FLOODS

@@ -30,10 +30,10 @@ from rich.table import Table  # noqa: E402
 
 from apps.desk.actions import open_escalation  # noqa: E402
 from apps.desk.models import Escalation  # noqa: E402
-from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until  # noqa: E402
-from apps.launcher.places import PROJECT  # noqa: E402
+from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until  # noqa: E402
+from apps.launcher.data_folders import PROJECT  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
-from apps.launcher.processes import HOST, answers, free_port, python  # noqa: E402
+from apps.launcher.supervisor import HOST, answers, free_port, python  # noqa: E402
 from tests.databases import clone_database, close_connections  # noqa: E402
 from tests.factories import World, make_conversation, make_member, make_world  # noqa: E402
 from tests.folders import own_folder  # noqa: E402

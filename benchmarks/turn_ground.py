@@ -17,8 +17,8 @@ from urllib.request import urlopen
 import psycopg
 from psycopg import sql
 
-from apps.launcher.children import spawn, stop, wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import spawn, stop, wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.llm.model_backend import Backend, Reply, Request
 from tests.folders import own_folder

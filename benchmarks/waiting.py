@@ -26,9 +26,9 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from apps.governance.acting import acting  # noqa: E402
-from apps.launcher.children import CannotStart, last_lines, spawn  # noqa: E402
-from apps.launcher.places import PROJECT  # noqa: E402
-from apps.launcher.processes import python  # noqa: E402
+from apps.launcher.child_processes import CannotStart, last_lines, spawn  # noqa: E402
+from apps.launcher.data_folders import PROJECT  # noqa: E402
+from apps.launcher.supervisor import python  # noqa: E402
 from benchmarks.chaos_books import waits_of  # noqa: E402
 from benchmarks.chaos_customers import Thread, send  # noqa: E402
 from benchmarks.chaos_ground import Ground, ground  # noqa: E402

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 SETTINGS = {
     "SECRET_KEY": "only for a process that imports and serves nobody: 0123456789",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.prompt.parsing.containment_check import violations
 from tests.prompt.parsing.injection_disguises import DISGUISES
 from tests.prompt.parsing.planted_texts import PLACES, Planted

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.house.coverage_floors import main as floors
 
 REPORT = "coverage-everything.json"

@@ -16,7 +16,7 @@ import django
 
 django.setup()
 
-from apps.launcher.children import CannotStart  # noqa: E402  # after Django's set-up
+from apps.launcher.child_processes import CannotStart  # noqa: E402  # after Django's set-up
 from tests.databases import clone_database, close_connections  # noqa: E402
 from tests.governance.interleaving import CLIENTS, KINDS, inhabit, interleave  # noqa: E402
 from tests.governance.pooling import WAYS  # noqa: E402

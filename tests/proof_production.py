@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.image import ABSENT, EVERY_MODULE, NOT_FOR_PRODUCTION, REFUSING, copy_image, run_in_image
 
 QUICK = ("requirements.lock",)

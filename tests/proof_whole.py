@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 COMMAND = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "whole or hypothesis")
 

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.core.management import call_command
 from psycopg import sql
 
-from apps.launcher.children import stop
-from apps.launcher.places import PROJECT, locked
+from apps.launcher.child_processes import stop
+from apps.launcher.data_folders import PROJECT, locked
 from apps.launcher.postgres import STOP_SECONDS, Postgres
 from tests.databases import close_connections, point_to, run_as_superuser
 from tests.folders import own_folder

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from apps.governance.agreements import surfaces
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.house.coverage_floors import KERNEL as FLOORS
 
 EVERYTHING: Final = os.environ.get("TRACE_EVERYTHING") == "1"

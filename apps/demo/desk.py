@@ -8,7 +8,7 @@ from typing import Final
 
 from apps.demo.evidence import DidNotHold, hold
 from apps.demo.visitor import Answer, Form, Visitor
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 HOME: Final = "/admin/"
 LOGIN: Final = "/admin/login/"

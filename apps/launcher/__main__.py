@@ -3,11 +3,11 @@
 import argparse
 import sys
 
-from apps.launcher.children import CannotStart
+from apps.launcher.child_processes import CannotStart
+from apps.launcher.data_folders import default_home
 from apps.launcher.demo import run_demo
 from apps.launcher.environment import as_owner, read_environment, run_databases, write_environment
-from apps.launcher.places import default_home
-from apps.launcher.processes import HOST, PartStopped, run_in_foreground, stoppable
+from apps.launcher.supervisor import HOST, PartStopped, run_in_foreground, stoppable
 
 WEB_PORT = 8000
 

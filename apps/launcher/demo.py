@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.launcher.children import CannotStart
+from apps.launcher.child_processes import CannotStart
+from apps.launcher.data_folders import locked, make_home
 from apps.launcher.environment import Given, as_owner, parts_of, write_environment
-from apps.launcher.places import locked, make_home
 from apps.launcher.postgres import Postgres
-from apps.launcher.processes import HOST, Program, Supervisor, answers, free_port, log_says, python
 from apps.launcher.progress import Progress
+from apps.launcher.supervisor import HOST, Program, Supervisor, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
 
 STANDIN_PORT = 8010

@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from apps.launcher.children import CannotStart
-from apps.launcher.places import make_home
+from apps.launcher.child_processes import CannotStart
+from apps.launcher.data_folders import make_home
 from apps.launcher.postgres import SUPERUSER, Postgres
 from apps.launcher.valkey import Valkey
 

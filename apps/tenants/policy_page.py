@@ -9,7 +9,7 @@ from apps.governance.actors import Role
 from apps.governance.agreements import offers
 from apps.governance.policy import POLICY, Rule
 from apps.governance.rights import rights_of_policy
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 _HEAD: Final = """# Who may do what
 

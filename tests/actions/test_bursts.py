@@ -7,7 +7,7 @@ import pytest
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.tenants.actions import amend_agent

@@ -14,10 +14,10 @@ from django.test import override_settings
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 
-from apps.launcher.children import wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.processes import HOST, answers, free_port
+from apps.launcher.supervisor import HOST, answers, free_port
 from tests.browser.running import Flow
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world

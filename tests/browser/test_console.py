@@ -8,7 +8,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.acting import acting
-from apps.launcher.processes import HOST
+from apps.launcher.supervisor import HOST
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
 from tests.browser.accessibility import UNFOLD, flaws, take_picture, too_wide

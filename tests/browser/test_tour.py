@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.personas.models import Persona
 from apps.review.asking import ask
 from apps.runtime.models import Session

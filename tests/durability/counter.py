@@ -20,8 +20,8 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.request import Request, urlopen
 
-from apps.launcher.children import wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import wait_until
+from apps.launcher.data_folders import PROJECT
 from tests.durability.effects import Effects
 from tests.patience import PATIENCE_SECONDS
 

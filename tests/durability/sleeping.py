@@ -9,7 +9,7 @@ from pathlib import Path
 from psycopg.errors import LockNotAvailable
 
 from apps.conversations.models import InboundEvent
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.runtime.turn import Turning, begin
 from tests.durability.stage import DONE, Stage
 from tests.patience import PATIENCE_SECONDS

@@ -15,7 +15,7 @@ import psycopg
 from django.conf import settings
 
 from apps.conversations.models import InboundEvent
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import create_profile
 from apps.runtime.driving import answer, more_waits

@@ -14,7 +14,7 @@ import pytest
 from django.db import connections
 from django.test import override_settings
 
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import more_waits

@@ -15,10 +15,10 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from apps.launcher.children import last_lines, spawn, stop, wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import last_lines, spawn, stop, wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.processes import HOST, answers, free_port, log_says, python
+from apps.launcher.supervisor import HOST, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.standin.thread_server import running_standin

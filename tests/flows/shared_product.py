@@ -15,7 +15,7 @@ from psycopg import sql
 
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.tenants.identity import system_actor
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser

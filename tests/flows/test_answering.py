@@ -7,7 +7,7 @@ import pytest
 from celery import Celery
 from django.conf import settings
 
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from tests.factories import World, make_event, make_persona, make_world
 from tests.flows.running_product import RunningProduct
 from tests.flows.test_engine import slow_down

@@ -8,7 +8,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import Approval, ChangeRecord
 from apps.governance.policy import Act
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision
 from tests.deciding import became, begin, make_drafts, states

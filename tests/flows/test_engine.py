@@ -10,7 +10,7 @@ import pytest
 
 from apps.conversations.models import InboundEvent, Message
 from apps.governance.acting import acting
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.engine import Engine, Limits

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.governance.acting import acting
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn

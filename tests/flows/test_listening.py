@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.model_backend import Listener
 from apps.runtime.claims import Claim

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from apps.demo.visitor import Visitor
-from apps.launcher.children import wait_until
-from apps.launcher.processes import HOST, free_port
+from apps.launcher.child_processes import wait_until
+from apps.launcher.supervisor import HOST, free_port
 from apps.runtime.alarms import ringing
 from tests.factories import make_persona, make_world
 from tests.flows.running_product import RunningProduct, fetched

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from apps.demo.visitor import Visitor
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from tests.factories import make_persona, make_world
 from tests.flows.running_product import RunningProduct, fetched

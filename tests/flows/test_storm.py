@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from apps.governance.acting import acting
-from apps.launcher.children import wait_until
+from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.breaking import CALLS_TO_JUDGE

@@ -19,7 +19,7 @@ import pytest
 from psycopg import sql
 
 from apps.console.site import site
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from config.celery import app
 from tests.databases import clone_database, close_connections

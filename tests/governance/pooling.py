@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from django.db import connections
 
-from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
-from apps.launcher.places import database_account, private_folder
+from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.data_folders import database_account, private_folder
 from apps.launcher.postgres import Postgres
 from tests.folders import own_folder
 from tests.settings import PREFIX

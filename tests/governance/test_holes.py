@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from apps.governance.actors import Actor
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.factories import World, make_neighbour, make_persona, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import fill

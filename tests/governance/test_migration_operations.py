@@ -16,7 +16,7 @@ from django.db.migrations.state import ModelState, ProjectState
 
 from apps.governance.database import LoadSQL, ReplaceFunction, RoleSQL, TableMigration, role_name, with_roles
 from apps.governance.walls import standing_walls
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.skills.models import Skill
 
 DEFINES = re.compile(

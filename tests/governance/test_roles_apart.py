@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from psycopg import errors
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.tenants.checks import roles_apart
 from tests.committing import committing as committing  # noqa: PLC0414  # a fixture by its own name

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.house.sources import HOUSE, Source, sources
 
 REFUSALS = frozenset({"GovernanceError", "BackendError"})

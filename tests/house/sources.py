@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import PurePosixPath
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 HOUSE = "tests/house"
 GENERATED = frozenset({"migrations", "__pycache__"})

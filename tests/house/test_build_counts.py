@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from django.db import connection
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.build_counts import CLONES, FIXED_SET, PROCESSES, STATEMENTS, above, counted_statements, counts, limits
 
 # Runs none of the product.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.house import documented
 from tests.house.sources import inline, sources
 

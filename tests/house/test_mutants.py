@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.durability.mutants import DURABLE
 from tests.governance.mutants import CODE, CodeMutant
 

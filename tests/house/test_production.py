@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.image import (
     ABSENT,
     EVERY_MODULE,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Derived, Heard, Whose, derived
 from tests.prompt.derived_line_cases import CASES, ORDER, Case
 

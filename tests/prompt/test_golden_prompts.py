@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.instruction_texts import DEFAULT_PROMPT, DIGEST_LESSONS, DISTILLS, EXTRACT_SKILL, REFLECT_ON_DAY
 from apps.prompt.learning_prompts.distillation import rewrite_message
 from apps.prompt.learning_prompts.extraction import TranscriptLine, transcript_message

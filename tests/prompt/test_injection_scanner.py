@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.injection_scanner.rule_language import Suspicion
 from apps.prompt.injection_scanner.scanner import scan
 

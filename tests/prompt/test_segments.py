@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_input import SEPARATOR, Memory, PromptInput, Slot, TurnInput
 from apps.prompt.rendering.segments import NotSegments, Part, Segment, SegmentTable, decode_segments, encode_segments

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.learning.guidelines import Guideline, guidelines_in
 from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
 from apps.texts.statements import STATEMENTS, statements

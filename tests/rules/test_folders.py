@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.folders import HELD, YOUNG_SECONDS, own_folder, sweep_folders
 
 pytestmark = pytest.mark.pure

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
 from apps.texts.telling import DEEPEST, known_from, known_in_notes, known_of_sender

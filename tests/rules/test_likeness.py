@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.conversations.transcripts import Transcript, parse_line
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.learning.eligibility import Accepted, gate
 from apps.prompt.learning_prompts.extraction import TranscriptLine, transcript_message
 from apps.standin.learning_agents.extractor import extract

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 
 # The processes are others: nothing of this one is measured.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured, pytest.mark.processes]

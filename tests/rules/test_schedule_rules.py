@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT, Task, reports_nothing, scheduled_task
 from apps.schedules.rules import COUNTED_AT_MOST, ONCE, SKIP, due_of, flaw_of, next_time, times_after
 

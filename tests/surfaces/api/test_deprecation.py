@@ -16,7 +16,7 @@ from apps.api.deprecation import Deprecation
 from apps.api.notes import NewNote, NotebookRow, NoteFilters, NoteView
 from apps.api.rows import Shown
 from apps.api.urls import router
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from config import urls
 from tests.factories import World
 from tests.noting import has_notebook, make_note

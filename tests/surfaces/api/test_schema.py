@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from apps.api.problems import MEMBERS, STATUS, TITLES
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.factories import World
 from tests.surfaces.api.asking import ROOT
 

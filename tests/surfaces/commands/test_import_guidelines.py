@@ -8,7 +8,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from tests.factories import World, make_world

@@ -13,7 +13,7 @@ from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.factories import World, make_world
 from tests.surfaces.commands.run import Seen, run
 

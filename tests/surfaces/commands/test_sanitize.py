@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.surfaces.commands.run import run
 
 

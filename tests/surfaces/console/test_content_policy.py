@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from tests.factories import World
 from tests.surfaces.console.browsing import paths
 from tests.surfaces.console.furnishing import furnished

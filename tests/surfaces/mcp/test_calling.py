@@ -16,7 +16,7 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal, Refusal
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.mcp_server.calling import call
 from apps.mcp_server.tools import TOOLS
 from apps.memory.models import AgentMemory

@@ -5,7 +5,7 @@ import re
 import pytest
 from prometheus_client.core import Metric
 
-from apps.launcher.places import PROJECT
+from apps.launcher.data_folders import PROJECT
 from apps.operations.figures import FIGURES, READ, InstallationFigures
 from apps.telemetry import counts
 from apps.telemetry.meters import NAMESPACE, REGISTRY, CappedLabels

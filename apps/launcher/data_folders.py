@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from apps.launcher.children import Account, CannotStart
+from apps.launcher.child_processes import Account, CannotStart
 
 PROJECT = Path(__file__).resolve().parents[2]
 # sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from apps.launcher.children import wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.valkey import Valkey
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from apps.launcher.children import CannotStart
+from apps.launcher.child_processes import CannotStart
 from apps.launcher.environment import Given, Parts, read_environment, run_databases, write_environment
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]

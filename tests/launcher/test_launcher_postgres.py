@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from apps.launcher import places
-from apps.launcher.children import CannotStart, is_alive, wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher import data_folders
+from apps.launcher.child_processes import CannotStart, is_alive, wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]
@@ -227,7 +227,7 @@ def test_a_home_whose_path_no_socket_can_have_still_works(home: Path, name: str)
 @pytest.mark.slow
 def test_nobodys_directory_is_opened_wider(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root's PostgreSQL cannot pass a private folder: its data then lies outside, and a link says where."""
-    monkeypatch.setattr(places, "SYSTEM_STATE", home / "state")
+    monkeypatch.setattr(data_folders, "SYSTEM_STATE", home / "state")
     private = home / "private"
     private.mkdir(mode=0o700)
     server = Postgres(private / "home")
@@ -241,7 +241,7 @@ def test_nobodys_directory_is_opened_wider(home: Path, monkeypatch: pytest.Monke
 
 
 def test_a_folder_somebody_else_made_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "LONGEST_SOCKET_PATH_BYTES", 80)
+    monkeypatch.setattr(data_folders, "LONGEST_SOCKET_PATH_BYTES", 80)
     monkeypatch.setattr(tempfile, "tempdir", str(home))
     deep = home / ("d" * 60)
     Postgres(deep)

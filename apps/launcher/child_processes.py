@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-GUARDIAN = Path(__file__).with_name("guardian.py")
+GUARDIAN = Path(__file__).with_name("parent_watchdog.py")
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 POLL_SECONDS = 0.02

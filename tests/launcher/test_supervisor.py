@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from apps.launcher.__main__ import main
-from apps.launcher.children import GUARDIAN, CannotStart, is_alive, spawn, stop, wait_until
+from apps.launcher.child_processes import GUARDIAN, CannotStart, is_alive, spawn, stop, wait_until
+from apps.launcher.data_folders import PROJECT
 from apps.launcher.demo import Seed
-from apps.launcher.places import PROJECT
-from apps.launcher.processes import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
+from apps.launcher.supervisor import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]
@@ -27,7 +27,7 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLE
 SUPERVISE = f"""
 import os, sys, time
 from pathlib import Path
-from apps.launcher.processes import Program, Supervisor, log_says, python
+from apps.launcher.supervisor import Program, Supervisor, log_says, python
 supervisor = Supervisor(Path(sys.argv[1]), os.environ)
 for name in ("first", "second"):
     program = Program(name, python("-c", {STUBBORN!r}), log_says("ready"))

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from urllib.error import URLError
 
-from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
-from apps.launcher.places import PROJECT
+from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.data_folders import PROJECT
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120
