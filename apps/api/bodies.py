@@ -17,7 +17,7 @@ from apps.governance.door import may
 from apps.governance.errors import NothingPermitted
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act
-from apps.texts.row_numbers import LARGEST_NUMBER
+from apps.governance.row_ids import LARGEST_NUMBER
 
 BODY_BYTES = 1_000_000
 

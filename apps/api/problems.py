@@ -22,8 +22,8 @@ from apps.api.refusals import TooLarge
 from apps.governance import errors
 from apps.governance.actors import Actor
 from apps.governance.refusals import Subject, note
+from apps.governance.row_ids import number_of_row
 from apps.restore.restoring import PlanMoved
-from apps.texts.row_numbers import number_of_row
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"

@@ -21,7 +21,7 @@ from apps.governance.errors import NotPermitted
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, rows_read
 from apps.tenants.found import Found, rows_with_words
 from apps.tenants.moments import zone_of
-from apps.texts.excerpts import excerpt_of, words_of
+from apps.text_analysis.search_excerpts import excerpt_of, words_of
 
 PARAMETERS: Final = frozenset({"q", "kind", "from", "to", "cursor", "page_size"})
 

@@ -20,12 +20,12 @@ from apps.console.why import named, named_row
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.governance.row_ids import LARGEST_NUMBER
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_diff import Handover, Line
 from apps.runtime.apart import Apart, Explained, apart, earlier, sessions_open_to
 from apps.runtime.causes import Cause
 from apps.runtime.models import Session
-from apps.texts.row_numbers import LARGEST_NUMBER
 
 
 class With(forms.Form):

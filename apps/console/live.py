@@ -21,7 +21,7 @@ from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
-from apps.texts.row_numbers import number_of_row
+from apps.governance.row_ids import number_of_row
 
 NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
     Draft: waiting_drafts,

@@ -29,13 +29,13 @@ from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Flavour
 from apps.review.trying import untried_because
 from apps.runtime.forgetting import forget_due
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Session
 from apps.tenants.models import Agent
-from apps.texts.row_numbers import number_of_row
 
 SHOWN = 30
 OFFERED = 100

@@ -27,8 +27,8 @@ from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTER
 from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.governance.row_ids import number_of_row
 from apps.learning.reporting import report_reply
-from apps.texts.row_numbers import number_of_row
 
 REPLY: Final = "reply"
 DECIDE: Final = "admin:conversations_conversation_decide"

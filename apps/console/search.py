@@ -25,7 +25,7 @@ from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine, ProfileLine
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
 from apps.tenants.found import Found, rows_with_words
-from apps.texts.excerpts import Piece, excerpt_of, words_of
+from apps.text_analysis.search_excerpts import Piece, excerpt_of, words_of
 
 A_PAGE: Final = 50
 # What the tabs are called, and which kinds each shows.

@@ -11,10 +11,10 @@ from apps.console.previews import slot_text
 from apps.console.requests import actor_of
 from apps.governance.door import may
 from apps.governance.policy import Act
+from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Slot
 from apps.skills.models import Skill
 from apps.tenants.models import Agent
-from apps.texts.row_numbers import number_of_row
 
 AGENT: Final = "agent__id__exact"
 

@@ -32,9 +32,9 @@ from apps.learning.protecting import own_templates
 from apps.learning.transcript_masking import known_of
 from apps.learning.transcripts import transcript
 from apps.tenants.identity import system_actor
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.telling import known_of_sender
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tool_result_values import known_of_sender
 
 # Of each kind, in one go; the sweep comes again for what is left.
 AT_ONCE: Final = 100

@@ -13,10 +13,9 @@ from apps.llm.token_estimate import estimate_tokens
 from apps.prompt.learning_prompts.extraction import objects_in
 from apps.prompt.rendering.data_fences import Json
 from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
-from apps.texts.amounts import Amount, same
-from apps.texts.contradictions import Kind, Part, Written, contradictions
-from apps.texts.measuring import amounts
-from apps.texts.vocabulary import keys
+from apps.text_analysis.contradictions.amounts import Amount, amounts, same
+from apps.text_analysis.contradictions.detection import Kind, Part, Written, contradictions
+from apps.text_analysis.word_stems import keys
 
 DROPPED_AT_MOST: Final = 0.25
 # So much of a fact's words has to stand in what it cites, or in the fact that takes its place.

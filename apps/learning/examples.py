@@ -17,8 +17,8 @@ from apps.learning.lessons.models import Example, Lesson
 from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import known_about, own_templates
 from apps.learning.transcripts import transcript
-from apps.texts.known import Known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
 
 # Of a lesson with many cases, the latest.
 CONVERSATIONS_READ: Final = 10

@@ -43,10 +43,10 @@ from apps.skills.models import Skill
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
 from apps.tenants.reached import Reached
-from apps.texts.known import Known
-from apps.texts.likeness import tools_in
-from apps.texts.private import Firewall
-from apps.texts.templates import Template
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import Template
+from apps.text_analysis.procedure_similarity import tools_in
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from apps.learning.extraction_models import Extraction
 from apps.learning.vetting import Vetted
 from apps.prompt.builtin_tools import HOUSE
 from apps.skills.models import Skill
-from apps.texts.likeness import Draft, Likeness, Shelf, tools_in
+from apps.text_analysis.procedure_similarity import Draft, Likeness, Shelf, tools_in
 
 
 def called_in(lines: Sequence[Line]) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """What one reflection reads and proposes at most, and which line may be remembered."""
 
 from apps.learning.eligibility import Refused
-from apps.texts.days import all_dated
-from apps.texts.private import KINDS, Firewall
+from apps.text_analysis.pii.masking import KINDS, Firewall
+from apps.text_analysis.relative_dates import all_dated
 
 # What one reflection reads and writes at most, and how many conversations have to show the same.
 CONVERSATIONS_READ = 20

@@ -13,7 +13,7 @@ from apps.memory.bringing import Brought, bring_lines
 from apps.memory.models import AgentMemory
 from apps.prompt.learning_prompts.reflection import MemoryOfDay
 from apps.prompt.memory_lines.line_diff import known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.masking import Firewall
 
 
 def observe(

@@ -12,9 +12,9 @@ from apps.governance.actors import Actor
 from apps.learning.transcript_masking import known_of
 from apps.memory.models import CustomerProfile
 from apps.tenants.models import TenantSettings
-from apps.texts.known import Known
-from apps.texts.telling import known_in_notes, known_of_sender
-from apps.texts.templates import Template, Unusable, read_templates
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.tenant_patterns import Template, Unusable, read_templates
+from apps.text_analysis.pii.tool_result_values import known_in_notes, known_of_sender
 
 
 def known_about(conversation: Conversation, lines: Sequence[Line], actor: Actor) -> Known:

@@ -46,9 +46,9 @@ from apps.prompt.rendering.data_fences import canonical_json
 from apps.skills.actions import draft_skill
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.templates import Template
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import Template
 
 logger = logging.getLogger(__name__)
 

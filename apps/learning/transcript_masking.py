@@ -8,10 +8,10 @@ from operator import or_
 from typing import Any
 
 from apps.conversations.rules import Line
-from apps.texts.introducing import introduced_in
-from apps.texts.known import Known, codes_in
-from apps.texts.private import Firewall
-from apps.texts.telling import known_from
+from apps.text_analysis.pii.introduced_names import introduced_in
+from apps.text_analysis.pii.known_values import Known, codes_in
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tool_result_values import known_from
 
 # Whose words a line of a transcript is that a customer wrote.
 CUSTOMER = "customer"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from apps.learning.eligibility import Refused
-from apps.texts.days import all_dated
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.templates import Template
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import Template
+from apps.text_analysis.relative_dates import all_dated
 
 SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 

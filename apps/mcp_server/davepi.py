@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apps.api.inside import Answered, Asked
+from apps.governance.row_ids import LONGEST_NUMBER
 from apps.governance.schemas import Schema
 from apps.mcp_server.answers import shown
-from apps.texts.row_numbers import LONGEST_NUMBER
 
 MOST_ROWS: Final = 100
 ROWS: Final = 20

@@ -1,6 +1,6 @@
 """What lines of memory contradict in what their agent goes by: a question to whoever wrote or reviews them, never a refusal.
 
-Found by words and plain grammar, without a model (`apps.texts.contradictions`).
+Found by words and plain grammar, without a model (`apps.text_analysis.contradictions.detection`).
 Skills are not looked at here, they are many.
 """
 
@@ -21,9 +21,8 @@ from apps.prompt.memory_lines.line_expiry import holding, is_expired
 from apps.prompt.sanitizer.clean import clean
 from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
 from apps.tenants.private_lines import told_private
-from apps.texts.contradictions import Finding, Part, Written, contradictions
-from apps.texts.days import told_by_today
-from apps.texts.tool_mentions import Tools
+from apps.text_analysis.contradictions.detection import Finding, Part, Tools, Written, contradictions
+from apps.text_analysis.relative_dates import told_by_today
 
 SHOWN = 5
 QUOTED = 120

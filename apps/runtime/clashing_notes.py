@@ -14,8 +14,8 @@ from apps.prompt.memory_lines.line_diff import bare, known, lines_of
 from apps.prompt.memory_lines.line_expiry import holding
 from apps.prompt.sanitizer.clean import clean
 from apps.runtime.clashing import QUOTED, SHOWN, Clash
-from apps.texts.contradictions import Part, Written, contradictions
-from apps.texts.days import told_by_today
+from apps.text_analysis.contradictions.detection import Part, Written, contradictions
+from apps.text_analysis.relative_dates import told_by_today
 
 NOTED: Final = "what else is noted"
 TEXTS: Final = ("preferences", "notes")

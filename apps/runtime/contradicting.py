@@ -25,8 +25,7 @@ from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
-from apps.texts.contradictions import Checked, Finding, Limits, Place, Written, contradictions
-from apps.texts.tool_mentions import Tools
+from apps.text_analysis.contradictions.detection import Checked, Finding, Limits, Place, Tools, Written, contradictions
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.runtime.reading_calls import GAVE_APPROVED
 from apps.skills.curating import Figures, Newer, Share, Suggestion, suggestions
 from apps.skills.models import Skill
-from apps.texts.likeness import Draft, Shelf, tools_in
+from apps.text_analysis.procedure_similarity import Draft, Shelf, tools_in
 from apps.tools.models import ServerTool
 
 # Of each agent's conversations so many are compared, however long its history; those that began last.

@@ -12,8 +12,7 @@ from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import SECTIONS, Persona, StandingRule
 from apps.prompt.memory_lines.line_expiry import holding
 from apps.skills.models import Skill
-from apps.texts.contradictions import Part
-from apps.texts.tool_mentions import Tools
+from apps.text_analysis.contradictions.detection import Part, Tools
 from apps.tools.models import AgentTool, ServerTool
 
 AVOID = "avoid"

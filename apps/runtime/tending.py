@@ -26,7 +26,7 @@ from apps.skills.proposing import propose_deprecation, propose_revision, revisio
 from apps.skills.rules import BODY_CHARACTERS
 from apps.tenants.identity import system_actor
 from apps.tenants.private_lines import told_private
-from apps.texts.anchoring import Unfit, patched
+from apps.text_analysis.anchored_edit import Unfit, patched
 
 SKILLS_LISTED: Final = 100
 TEXTS: Final[tuple[str, ...]] = ("title", "description", "category", "body")

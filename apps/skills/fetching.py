@@ -5,8 +5,8 @@ from typing import Final
 
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
+from apps.governance.row_ids import LARGEST_NUMBER
 from apps.skills.models import Skill
-from apps.texts.row_numbers import LARGEST_NUMBER
 
 # Row security narrows this to what the actor may see; the words say whom and what it is for all the same.
 _APPROVED = """

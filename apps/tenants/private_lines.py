@@ -10,9 +10,9 @@ from typing import Final
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.tenants.models import TenantSettings
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.templates import Unusable, read_templates
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import Unusable, read_templates
 
 SHOWN: Final = 5
 

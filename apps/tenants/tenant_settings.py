@@ -13,7 +13,7 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.prompt_input import Disclosure, SlotOrder
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
-from apps.texts.templates import TEMPLATES, TEMPLATES_CHARACTERS, Unusable, read_templates
+from apps.text_analysis.pii.tenant_patterns import TEMPLATES, TEMPLATES_CHARACTERS, Unusable, read_templates
 
 
 def known_timezone(name: str) -> None:

@@ -18,8 +18,8 @@ from apps.learning.lessons.models import Example, Lesson
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.tenants.actions import amend_agent
-from apps.texts.known import Known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
 from tests.actions.conversing import say
 from tests.factories import World, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt

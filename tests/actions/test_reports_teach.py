@@ -16,8 +16,8 @@ from apps.learning.lessons.models import LessonCase
 from apps.learning.transcript_masking import masked
 from apps.learning.transcripts import transcript
 from apps.runtime.sending import send_out
-from apps.texts.known import Known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
 from tests.factories import World, make_conversation, make_event, make_world
 from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of
 from tests.standing_in import StandIn

@@ -56,7 +56,7 @@ NAMED_RULES = (
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),
-    Floor("rules", ("apps/**/rules.py", "apps/texts/*", *NAMED_RULES), 100.0),
+    Floor("rules", ("apps/**/rules.py", "apps/text_analysis/*", *NAMED_RULES), 100.0),
     Floor("governance", ("apps/governance/*",), 100.0),
 )
 EVERYTHING = Floor("everything", ("apps/*",), 95.0)

@@ -12,7 +12,7 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_limits import SKILL_BODY_CHARACTERS
 from apps.skills.rules import slug
 from tests.prompt.input_factories import BARE, FULL, invokable, skill
-from tests.rules.alike_drafts import TUNED_ON
+from tests.text_analysis.similar_procedures import TUNED_ON
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

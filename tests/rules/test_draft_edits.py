@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.learning.lessons.edits import CLUSTERS, Change, Cluster, Edit, clusters
-from apps.texts.known import Known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

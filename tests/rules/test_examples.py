@@ -4,9 +4,9 @@ import pytest
 
 from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
 from apps.learning.lessons.examples import EXAMPLES_KEPT, WORDS_KEPT, Unfit, Vetted, Words, keywords, too_many, vet
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.templates import Template, read_template
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import Template, read_template
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

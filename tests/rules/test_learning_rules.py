@@ -9,9 +9,9 @@ from apps.learning.eligibility import Accepted, Refused, gate, without_recalled
 from apps.learning.retry_delay import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, next_look_seconds
 from apps.learning.transcript_masking import known_of
 from apps.learning.vetting import SECTIONS, Vetted, counted_in, vet
-from apps.texts.known import Known
-from apps.texts.private import Firewall
-from apps.texts.templates import read_templates
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.tenant_patterns import read_templates
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -24,8 +24,8 @@ from apps.prompt.learning_prompts.reflection import (
 )
 from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS
 from apps.standin.learning_agents.reflector import reflect
-from apps.texts.known import Known
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

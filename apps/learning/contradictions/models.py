@@ -11,7 +11,7 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
 from apps.learning.contradictions.rules import WHY_CHARACTERS
-from apps.texts.contradictions import Kind
+from apps.text_analysis.contradictions.detection import Kind
 
 
 class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):

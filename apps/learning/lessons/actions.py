@@ -22,7 +22,7 @@ from apps.learning.lessons.journal import one_at_a_time
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.learning.lessons.rules import ApplyMode, Version, versions_to_prune
 from apps.tenants.models import TenantSettings
-from apps.texts.private import Firewall
+from apps.text_analysis.pii.masking import Firewall
 
 
 def propose_version(

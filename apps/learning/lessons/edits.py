@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Final
 
-from apps.texts.vocabulary import keys, plain
+from apps.text_analysis.word_stems import keys, plain
 
 EDITS_READ: Final = 1_000
 TEXT_CHARACTERS: Final = 4_000

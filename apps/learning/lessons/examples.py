@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
-from apps.texts.private import Firewall
-from apps.texts.vocabulary import keys
+from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.word_stems import keys
 
 EXAMPLES_KEPT: Final = 200
 WORDS_KEPT: Final = 60

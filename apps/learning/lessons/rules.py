@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
-from apps.texts.statements import Statement, statements
-from apps.texts.vocabulary import keys
+from apps.text_analysis.contradictions.statements import Statement, statements
+from apps.text_analysis.word_stems import keys
 
 LESSONS_PER_DIGEST: Final = 100
 CORRECTIONS_PER_DIGEST: Final = 50

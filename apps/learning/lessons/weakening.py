@@ -14,9 +14,9 @@ from apps.learning.lessons.loosening import discloses_less, escalates_less, play
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.prompt.normalization.folding import fold, unfolded
 from apps.prompt.prompt_input import Disclosure
-from apps.texts.contradictions import Kind, Part, Written, contradictions
-from apps.texts.statements import Force, Statement, statements
-from apps.texts.vocabulary import keys
+from apps.text_analysis.contradictions.detection import Kind, Part, Written, contradictions
+from apps.text_analysis.contradictions.statements import Force, Statement, statements
+from apps.text_analysis.word_stems import keys
 
 
 class Weakens(StrEnum):

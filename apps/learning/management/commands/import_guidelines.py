@@ -18,7 +18,7 @@ from apps.governance.policy import Act
 from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
-from apps.texts.contradictions import Part, Written, contradictions
+from apps.text_analysis.contradictions.detection import Part, Written, contradictions
 
 FILE_BYTES = 4_000_000
 DRAFTED, HERE, MALFORMED = "drafted", "here already", "malformed"

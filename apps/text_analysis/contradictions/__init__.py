@@ -1,0 +1,1 @@
+"""Contradictions between two texts, found without a model."""

@@ -1,0 +1,128 @@
+"""Values known to be somebody's, found in a text again however they are written there."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from apps.text_analysis.pii.folding import BARRIER, fold
+from apps.text_analysis.pii.impersonal_numbers import stays
+
+NAME: Final = "name"
+ID: Final = "id"
+LEAST_CHARACTERS: Final = 4
+PHRASE_WORDS: Final = 16
+
+# Names that are words as well: written small they are the word.
+ORDINARY: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "amber angel art august autumn baker bill black bond bright brook brown carol case chance charity chase"
+        " christian clay cliff cook crystal daisy dale dawn dean dick drew duke earnest eve faith faye field frank gene"
+        " german grace grant gray green guy hall harmony hazel heath herb holly hope iris ivy jack jade jean joy june"
+        " king lane law lee lily long mark marsh mason max may melody mercy miles moon nick noble north olive page park"
+        " pat patience paul pearl penny price prudence queen ray read reed rich rob robin rock rose ruby rusty ruth sage"
+        " sandy sharp short singer skip small smart smith stone storm street sue summer swan taylor terry trinity"
+        " tuesday turner victor vince violet wade ward warren way west white wild will wise wolf wood woods yes york"
+        " young",
+    )
+)
+_WORD: Final = re.compile(r"[^\W_]{1,200}")
+# Between two words of one value: `mia.li@x`, `mia_li`, `Li, Mia`.
+_GAP: Final = re.compile(r"[^\w\n\x00?!;]{0,3}|_{1,3}")
+_CODE: Final = re.compile(r"(?<![^\W_])(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{5,41}(?![^\W_])")
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names of people, and values that belong to one of them, as written by whoever wrote them."""
+
+    names: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+
+    def __or__(self, other: "Known") -> "Known":
+        return Known(self.names | other.names, self.values | other.values)
+
+
+@dataclass(slots=True)
+class _Node:
+    """What may follow the words so far, and what these are if they end here."""
+
+    kind: str = ""
+    after: "dict[str, _Node]" = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Known values by their words, so that a text is read once however many there are."""
+
+    words: _Node
+    unspaced: tuple[str, ...]
+
+
+def codes_in(spoken: Iterable[str]) -> frozenset[str]:
+    """Codes with digits in them that were said: order numbers, user ids, flight numbers; no dates, prices or error codes."""
+    return frozenset(code.lower() for text in spoken for code in _CODE.findall(stays(fold(text).text)))
+
+
+def phrases(known: Known) -> Phrases:
+    """What of it can be looked for; a value of fewer than four letters and digits says nothing about anybody."""
+    tree = _Node()
+    for name in known.names:
+        words = [word.casefold() for word in _WORD.findall(fold(name).text)]
+        for phrase in (words, words[::-1], *([word] for word in words)):
+            if sum(map(len, phrase)) > 1:
+                _plant(tree, phrase, NAME)
+    for value in known.values:
+        words = [word.casefold() for word in _WORD.findall(fold(value).text)]
+        if sum(map(len, words)) >= LEAST_CHARACTERS:
+            _plant(tree, words, ID)
+    return Phrases(tree, tuple(sorted(filter(_UNSPACED.search, known.names), key=lambda name: (-len(name), name))))
+
+
+def _plant(tree: _Node, words: Sequence[str], kind: str) -> None:
+    if 0 < len(words) <= PHRASE_WORDS:
+        for word in words:
+            tree = tree.after.setdefault(word, _Node())
+        tree.kind = tree.kind or kind
+
+
+def known_in(text: str, looked_for: Phrases) -> Iterator[tuple[int, int, str]]:
+    """Each known value in a folded text: start, end and kind. Of two that begin together the longer; names in a row as one."""
+    for name in looked_for.unspaced:
+        for found in re.finditer(re.escape(name), text):
+            yield found.start(), found.end(), NAME
+        text = text.replace(name, BARRIER * len(name))
+    words = list(_WORD.finditer(text))
+    place, start, before = 0, 0, ""
+    while place < len(words):
+        length, kind = _longest(text, words[place : place + PHRASE_WORDS], looked_for.words)
+        if before and not (
+            kind == before == NAME and _GAP.fullmatch(text, words[place - 1].end(), words[place].start())
+        ):
+            yield start, words[place - 1].end(), before
+            before = ""
+        if length:
+            start, before = (start if before else words[place].start()), kind
+        place += length or 1
+    if before:
+        yield start, words[-1].end(), before
+
+
+def _longest(text: str, words: Sequence[re.Match[str]], node: _Node) -> tuple[int, str]:
+    best = (0, "")
+    for length, word in enumerate(words, 1):
+        if length > 1 and not _GAP.fullmatch(text, words[length - 2].end(), word.start()):
+            break
+        if (deeper := node.after.get(word[0].casefold())) is None:
+            break
+        node = deeper
+        if node.kind == ID or (node.kind and (length > 1 or _is_written_as_name(word[0]))):
+            best = (length, node.kind)
+    return best
+
+
+def _is_written_as_name(word: str) -> bool:
+    """A part of a name alone: with a capital, or no ordinary word and of four letters or more."""
+    return word[0].isupper() or (len(word) >= LEAST_CHARACTERS and word not in ORDINARY)

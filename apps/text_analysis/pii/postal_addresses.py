@@ -1,0 +1,129 @@
+"""Postal addresses as they are written in English, German, French and Spanish."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from apps.text_analysis.pii.folding import LEFT, RIGHT
+
+ADDRESS: Final = "address"
+
+
+def _any(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
+# Every repetition is bounded: a customer chooses the text.
+_LETTER = r"[^\W\d_]"
+_WORD = rf"{_LETTER}[^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}}+\.?"
+_UPPER = rf"(?-i:[^\W\d_a-z]{_LETTER}{{0,24}})"
+_CAPITAL = rf"(?:(?-i:[^\W\d_a-z][^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}})|[0-9]{{1,3}}(?:st|nd|rd|th))\.?"
+_HOUSE = r"[0-9]{1,5}(?: ?[A-Za-z](?![A-Za-z]))?(?: ?[-/] ?[0-9]{1,4}[A-Za-z]?)?"
+
+_BETWEEN = _any("am an der de del la las le les los sur sous en of on upon in im the")
+_CITY = rf"{_UPPER}(?:(?:[' .-]|\. |[ -]{_BETWEEN}(?:[ -](?:der|la|the))?[ -]){_UPPER}){{0,3}}"
+_STATES = (
+    "A[LKZR] C[AOT] D[EC] FL GA HI I[DLNA] K[SY] LA M[EDAINSOT] N[EVHJMYCD] O[HKR] PA RI S[CD] T[NX] UT V[TA] W[AVIY]"
+)
+_STATE = rf"(?-i:{_any(_STATES)})"
+_ZIP = r"[0-9]{5}(?:-[0-9]{4})?"
+_UK = r"(?-i:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2})"
+_POSTCODE = r"(?-i:[A-Z]{1,2}-)?[0-9]{4,5}"
+_FLAT = _any("apartment apt suite ste unit flat floor room app appt wohnung whg etage piso puerta planta bat esc")
+_INNER = (
+    rf"(?:,? {{0,2}}(?:{_FLAT}\.? ?#?[0-9A-Z]{{1,5}}(?![A-Za-z])|#[0-9]{{1,5}}"
+    r"|[0-9]{1,2}[o\u00ba\u00aa]\.? ?[A-Z]?(?![A-Za-z])))"
+)
+_BEHIND = (
+    rf"(?:{_INNER}{{0,2}}(?:(?:,? {{0,2}}|\n)"
+    rf"(?:(?:{_CITY},? )?(?:{_STATE},? {_ZIP}|{_UK})|{_POSTCODE} {_CITY}))?)"
+)
+_TOWN = rf"(?:, {{0,2}}{_CITY}(?:, {_STATE})?)?"
+
+_STREETS = _any(
+    "street str? road rd avenue ave lane ln boulevard blvd terrace crescent highway hwy parkway pkwy mews gardens alley"
+)
+# Words with another meaning: streets only where everything before them has a capital too.
+_WAYS = _any("Drive Dr Court Ct Way Place Pl Square Sq Close Circle Cir Grove Row Trail Walk Hill Park View Loop")
+_NOT_A_NAME = (
+    "in on at to of the a an from down up off and or is are was for by with your my our their this that per more bis ter"
+    " quater minutes? hours? days? weeks? months? years? miles? met(?:er|re)s? km people items? times? steps? ways? factor"
+    " press click tap select choose percent"
+)
+_NAME = rf"(?!{_any(_NOT_A_NAME)}\b)"
+_QUARTER = r"(?:(?:north|south|east|west|[nsew])\.? )?"
+_BOX = r"(?:p\.? ?o\.? ?box|postfach|boite postale|b\.?p\.?|apartado(?: de correos)?|apdo\.?)"
+
+_ENGLISH = (
+    # 742 Evergreen Terrace, Springfield, IL 62704
+    (
+        rf"{LEFT}(?:{_FLAT}\.? ?[0-9A-Z]{{1,4}},? )?{_HOUSE},? {_QUARTER}"
+        rf"(?:{_NAME}{_WORD} |[0-9]{{1,3}}(?:st|nd|rd|th) ){{1,3}}{_STREETS}\b\.?{_BEHIND}{_TOWN}"
+    ),
+    rf"{LEFT}{_HOUSE} (?:{_NAME}{_CAPITAL} ){{1,3}}(?-i:{_WAYS})\b\.?{_BEHIND}{_TOWN}",
+    rf"{LEFT}{_HOUSE} (?-i:Broadway|Piccadilly|Strand|Whitehall){RIGHT}{_BEHIND}{_TOWN}",
+    rf"{LEFT}{_BOX} ?(?:no\.? ?|# ?)?[0-9]{{2,7}}{RIGHT}{_BEHIND}",
+    rf"{LEFT}{_CITY}, {_STATE},? {_ZIP}{RIGHT}",
+    rf"{LEFT}{_UK}{RIGHT}",
+)
+
+# A folded text has no umlauts.
+_NO_STREET = _any("Sitz Park Arbeits Bahn Haupt Flug Steh Lager Stell Um Ruck Aus Hin An Ab Speicher")
+_GERMAN = (
+    # Karl-Marx-Allee 93, 10243 Berlin
+    (
+        rf"{LEFT}(?:{_UPPER}\.?[ -]){{0,4}}{_LETTER}{{0,25}}"
+        rf"(?:stra(?:ss|\u00df)e|str\.|allee|gasse|chaussee|damm|ufer) {_HOUSE}{RIGHT}{_BEHIND}"
+    ),
+    (
+        rf"{LEFT}(?-i:(?!{_NO_STREET})[A-Z]{_LETTER}{{2,24}}{_any('weg platz ring steig hof markt winkel graben bogen berg')})"
+        rf" {_HOUSE}{RIGHT}(?! ?(?:Minuten|Stunden|Uhr|km)){_BEHIND}"
+    ),
+    (
+        rf"{LEFT}(?-i:Am|An der|An den|Im|In der|Auf de[rm]|Unter de[nr]|Zum|Zur|Alte[rs]?|Neue[rs]?) {_UPPER} {_HOUSE},"
+        rf" {_POSTCODE} {_CITY}"
+    ),
+)
+
+# Whatever the street is called: Carrer de Mallorca 401, 08013 Barcelona
+_BY_FORM = rf"{LEFT}{_CITY}(?: [0-9]{{1,2}}\. {_UPPER})? {_HOUSE}, (?-i:[A-Z]{{1,2}}-)?[0-9]{{5}} {_CITY}"
+
+_REPEATED = r"(?: ?(?:bis|ter|quater))?,? "
+_OF = r"(?: (?:de|du|des|la|le|les|l'|d')){0,2} ?"
+_FRENCH = (
+    # 12 bis rue de la Paix, 75002 Paris
+    (
+        rf"{LEFT}{_HOUSE}{_REPEATED}(?:av\.|bd\.?|{_any('rue avenue boulevard chemin allee impasse quai faubourg sentier')})"
+        rf"(?: {_WORD}){{1,6}}?(?=[,;.\n)]|$|\s[0-9]| -| et | ou | a | est ){_BEHIND}"
+    ),
+    (
+        rf"{LEFT}{_HOUSE}{_REPEATED}{_any('place route cours square passage voie villa cite')}{_OF}"
+        rf"{_CAPITAL}(?:[ -](?:(?:de|du|des|la|le|les) ){{0,2}}{_CAPITAL}){{0,3}}{_BEHIND}"
+    ),
+)
+
+_NO_CALLE = rf"(?!{_any('es esta tiene hay que y con sin donde')}\b)"
+_SPANISH = (
+    # Calle Mayor 15, 28013 Madrid
+    (
+        rf"{LEFT}(?:c/|pza\.?|ctra\.?|avda\.?|{_any('calle avenida plaza paseo camino carretera ronda travesia rambla via')})"
+        rf" ?(?:(?:de|del|la|las|los|el) ){{0,2}}(?:{_NO_CALLE}{_WORD} ?){{1,5}}?,? "
+        rf"(?:n[.\u00b0\u00bao]{{0,2}} ?|num\.? ?|numero )?(?:{_HOUSE}|s/n){RIGHT}{_BEHIND}"
+    ),
+)
+
+_CODE_WORD = r"(?:plz|postleitzahl|post ?code|zip(?: ?code)?|code postal|codigo postal|c\.?p\.?)"
+_NAMED_CODE = (
+    rf"{LEFT}{_CODE_WORD}[ :.]{{1,3}}(?:is |ist |est |es )?(?P<part>{_POSTCODE}(?:-[0-9]{{3,4}})?(?: {_CITY})?){RIGHT}"
+)
+
+_PATTERNS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE) for pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, _BY_FORM, _NAMED_CODE)
+)
+
+
+def addresses_in(text: str) -> Iterator[tuple[int, int, str]]:
+    """Streets with their numbers, post boxes and postcodes, each with the town behind it."""
+    for pattern in _PATTERNS:
+        for found in pattern.finditer(text):
+            yield *found.span("part" if pattern.groupindex else 0), ADDRESS

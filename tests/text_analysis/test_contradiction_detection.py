@@ -1,0 +1,303 @@
+"""Which lines cannot both be right: measured on labelled pairs, on real runbooks, and on texts that want to take long."""
+
+import json
+from time import process_time
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.launcher.data_folders import PROJECT
+from apps.learning.guidelines import Guideline, guidelines_in
+from apps.text_analysis.contradictions.detection import (
+    Checked,
+    Finding,
+    Kind,
+    Limits,
+    Part,
+    Standing,
+    Tools,
+    Written,
+    contradictions,
+)
+from apps.text_analysis.contradictions.statements import STATEMENTS, statements
+from tests.text_analysis.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
+from tests.wholeness import share_of
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
+GUIDELINES = PROJECT.parent / "shared" / "data" / "abcd_guidelines.json"
+TOOLS = Tools(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
+
+
+def check(one: str, two: str, part: Part = Part.MEMORY, other: Part = Part.RULE) -> tuple[Finding, ...]:
+    return contradictions([Written("memory", part, one)], [Written("rules", other, two)]).findings
+
+
+class Rates(NamedTuple):
+    """What share of findings is right, and what share of contradictions is found."""
+
+    precision: float
+    recall: float
+
+
+def rates(pairs: tuple[Pair, ...]) -> Rates:
+    told = [(pair.kind, check(pair.one, pair.two, pair.part, pair.other)) for pair in pairs]
+    right = sum(bool(kind and found) for kind, found in told)
+    return Rates(right / sum(bool(found) for _, found in told), right / sum(kind is not None for kind, _ in told))
+
+
+def test_labelled_pairs_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(CONTRADICT) >= 40
+    assert len(FIT) >= 40
+    tuned, unseen, held_out = rates(TUNED), rates(UNSEEN), rates(HELD_OUT)
+    with capsys.disabled():
+        print(f"\ncontradictions: tuned on {tuned}, the other half {unseen}, written afterwards {held_out}")
+    assert min(tuned) >= 0.95
+    for each in (unseen, held_out):
+        assert each.precision >= 0.95
+        assert each.recall >= 0.9
+
+
+@pytest.mark.parametrize("pair", [pair for pair in TUNED if pair.kind], ids=lambda pair: pair.one)
+def test_the_kind_is_told_whichever_line_is_new(pair: Pair) -> None:
+    for found in (check(pair.one, pair.two, pair.part, pair.other), check(pair.two, pair.one, pair.other, pair.part)):
+        assert [each.kind for each in found] == [pair.kind]
+
+
+def test_a_finding_names_both_places_the_words_and_says_it_in_a_sentence() -> None:
+    found = contradictions(
+        [Written("memory of sales", Part.MEMORY, "Be brief.\n- Refunds within two weeks of purchase.")],
+        [Written("organisation rules", Part.RULE, "Refunds are possible within 30 days.", first_line=7)],
+    ).findings
+    assert len(found) == 1
+    finding = found[0]
+    assert finding.kind is Kind.AMOUNT
+    assert (finding.place.record, finding.place.line, finding.place.words) == ("memory of sales", 2, "within two weeks")
+    assert finding.place.text == "Refunds within two weeks of purchase"
+    assert finding.other
+    assert (finding.other.record, finding.other.line, finding.other.words) == (
+        "organisation rules",
+        7,
+        "within 30 days",
+    )
+    assert finding.sentence == (
+        "Line 2 of memory of sales and Line 7 of organisation rules give different amounts for the same thing: "
+        "within two weeks and within 30 days."
+    )
+
+
+def test_what_stands_can_be_read_once() -> None:
+    rules = [Written("rules", Part.RULE, "Never offer a discount.\nRefunds within 30 days.")]
+    new = [Written("memory", Part.MEMORY, "Always offer a discount.\nRefunds within 14 days.")]
+    assert contradictions(new, Standing.of(rules)) == contradictions(new, rules)
+    assert len(contradictions(new, Standing.of(rules)).findings) == 2
+
+
+def test_lines_of_one_record_are_compared_too() -> None:
+    text = "Never offer a discount.\nAlways offer a discount."
+    assert [each.kind for each in contradictions([Written("rules", Part.RULE, text)]).findings] == [Kind.OPPOSITE]
+    assert contradictions([], [Written("rules", Part.RULE, text)]) == Checked((), 0, is_whole=True)
+
+
+def runbook(record: str, used: str, *steps: str) -> Written:
+    lines = (f"{number}. {step}" for number, step in enumerate(steps, start=1))
+    return Written(record, Part.SKILL, "\n".join([f"## When to Use\n{used}\n## Procedure", *lines]))
+
+
+def test_runbooks_for_other_situations_do_not_contradict_each_other() -> None:
+    lost = runbook("lost", "A parcel is lost.", "Do not update the order.")
+    late = runbook("late", "An address is wrong.", "Update the order.")
+    same = runbook("also lost", "The parcel is lost.", "Update the order.")
+    assert contradictions([lost], [late]).findings == ()
+    assert [each.kind for each in contradictions([lost], [same]).findings] == [Kind.OPPOSITE]
+    assert contradictions([Written("a", Part.SKILL, "Update the order.")], [lost]).findings == ()
+
+
+def test_what_two_runbooks_are_for_is_neither_a_step_nor_a_claim() -> None:
+    about = "Storewide Query: {} FAQ (questions about pricing, timing, membership or features)."
+    titled = [runbook(name, about.format(name.title()), "Ask what it is about.") for name in ("pricing", "timing")]
+    assert contradictions(titled).findings == ()
+    there, gone = "The parcel has arrived.", "The parcel has not arrived."
+    assert contradictions([runbook("a", there, "Ask.")], [runbook("b", gone, "Ask.")]).findings == ()
+    assert len(contradictions([runbook("a", "It.", there)], [Written("m", Part.MEMORY, gone)]).findings) == 1
+
+
+def test_amounts_contradict_each_other_in_runbooks_for_other_situations_but_not_counts() -> None:
+    first = runbook("a", "A parcel is lost.", "The fee is $50.", "Pick one of 4 options.")
+    second = runbook("b", "An address is wrong.", "The fee is $60.", "Pick one of 8 options.")
+    assert [each.place.words for each in contradictions([first], [second]).findings] == ["$50"]
+
+
+def test_a_condition_holds_for_the_lines_set_in_below_it() -> None:
+    text = "- If the item is damaged:\n  - Refund the order.\n\n- If the item is used:\n  - Do not refund the order.\n"
+    assert contradictions([Written("rules", Part.RULE, text)]).findings == ()
+    text = "- If the item is damaged:\n  - Refund the order.\n- Do not refund the order.\n"
+    assert [each.place.line for each in contradictions([Written("rules", Part.RULE, text)]).findings] == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("1. Call `issue_refund` with the order.", ["issue_refund"]),
+        ("Then escalate_case(order_id) at once.", ["escalate_case"]),
+        ("Use the pay_out tool.", ["pay_out"]),
+        ("The open_ticket tool helps.", ["open_ticket"]),
+        ("Use get_order.", []),
+        ("Fill in `order_id` and customer_name.", []),
+        ("Never call issue_refund.", []),
+        ("issue_refund", ["issue_refund"]),
+        ("Call issue_refund, then issue_refund.", ["issue_refund"]),
+    ],
+)
+def test_a_tool_that_is_not_allowed_is_found_where_it_is_to_be_used(text: str, named: list[str]) -> None:
+    found = contradictions([Written("skill", Part.SKILL, text)], tools=TOOLS).findings
+    assert [each.place.words for each in found] == named
+    assert all(each.kind is Kind.TOOL and each.other is None and "allow-list" in each.sentence for each in found)
+    assert contradictions([Written("skill", Part.SKILL, text)]).findings == ()
+    assert contradictions([Written("avoid", Part.AVOID, text)], tools=TOOLS).findings == ()
+
+
+def test_the_look_ends_at_its_limits_and_says_so() -> None:
+    text = "\n".join(f"The fee is ${number}." for number in range(40))
+    whole = contradictions([Written("a", Part.MEMORY, text)])
+    assert whole.is_whole is False
+    assert len(whole.findings) == 200
+    few = contradictions([Written("a", Part.MEMORY, text)], limits=Limits(pairs=10))
+    assert (few.pairs, few.is_whole, len(few.findings)) == (10, False, 10)
+    all_of_them = contradictions([Written("a", Part.MEMORY, text)], limits=Limits(findings=1_000))
+    assert (len(all_of_them.findings), all_of_them.is_whole) == (780, True)
+
+
+def test_of_a_long_text_no_more_statements_are_read_than_the_limit() -> None:
+    text = "\n".join(["Ask them. Tell them. Pay them."] * STATEMENTS)
+    assert len(statements(text)) == STATEMENTS
+
+
+HOSTILE = (
+    "if " * 20_000,
+    "1 " * 20_000,
+    "12,34.56 " * 5_000,
+    "never " * 10_000,
+    "a-" * 20_000,
+    "for the " * 8_000,
+    "Never if unless before 5 days, and then " * 2_000,
+    "never not avoid refuse " * 4_000,
+    "\n".join(["If x: >"] * 3_000),
+    "\n".join(["Refund the fee of $5 within 3 days, never later."] * 3_000),
+    "\n".join(f"Refund fee {number} within {number} days" for number in range(3_000)),
+    "[" * 30_000 + "_a" * 30_000 + "(" * 100,
+    "\u0130" * 10_000,
+    "# " * 10_000,
+    "\n".join(["Ask them. Tell them. Pay them. Thank them."] * 3_000),
+)
+
+
+def _seconds(text: str, times: int) -> float:
+    taken = []
+    for _ in range(times):
+        begun = process_time()
+        contradictions([Written("a", Part.MEMORY, text)], [Written("b", Part.RULE, text)], tools=TOOLS)
+        taken.append(process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.whole
+@pytest.mark.parametrize("text", share_of(0, HOSTILE, rows=4), ids=lambda text: ascii(text[:12]))
+def test_four_times_a_hostile_text_takes_no_square_of_it(text: str) -> None:
+    assert _seconds(text, 1) < 12 * _seconds(text[: len(text) // 4], 3)
+
+
+WORDS = st.sampled_from(
+    [
+        *(
+            "never",
+            "always",
+            "refund",
+            "the",
+            "within",
+            "30",
+            "14",
+            "days",
+            "if",
+            "customer",
+            "asks",
+            ",",
+            ".",
+            ":",
+            ";",
+        ),
+        *("do", "not", "unless", "$", "5", "%", "\n", "-", "#", "for", "gold", "May", "9", "at", ">"),
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=40).map(" ".join), st.lists(WORDS, max_size=40).map(" ".join))
+def test_every_text_is_read_and_no_line_contradicts_itself(one: str, two: str) -> None:
+    found = check(one, two)
+    assert found == check(one, two)
+    for each in found:
+        assert each.other
+        assert each.place.text != each.other.text
+    assert all(each.kind is not Kind.TOOL for each in found)
+
+
+@given(st.text(max_size=300))
+def test_the_same_text_beside_itself_adds_nothing(text: str) -> None:
+    alone = {each.place.text for each in contradictions([Written("a", Part.RULE, text)]).findings}
+    assert {each.place.text for each in check(text, text, Part.RULE)} >= alone
+
+
+# Lines against the runbooks, and whether each contradicts one of them.
+PLANTED = (
+    ("The standard subscription is $89 a year.", True),
+    ("Standard shipping is $12.00.", True),
+    ("Promotions only last 14 days.", True),
+    ("Gold members never get an extension.", True),
+    ("If the customer does not know, the default amount is $75.", True),
+    ("Silver members: return possible within the last 30 days.", True),
+    ("Silver members get an extension if they are only 3 days late.", True),
+    ("Never ask for the customer's credit card number.", True),
+    ("Do not offer to remove the fee.", True),
+    ("Gold members get no unlimited returns.", True),
+    ("Bronze members: return possible within the last 60 days.", True),
+    ("Never escalate to the manager.", True),
+    ("Do not ask the customer for the membership level.", True),
+    ("Do not copy and paste the answer.", False),
+    ("The list has 9 options.", False),
+    ("Promotions last a week.", False),
+    ("The subscription is $99 per year.", False),
+    ("Guest members: return possible within 30 days.", False),
+)
+
+
+def guidelines() -> list[Written]:
+    """The runbooks of a retailer's desk as they are imported, one record each."""
+    found = guidelines_in(json.loads(GUIDELINES.read_text(encoding="utf-8")))
+    return [Written(each.name, Part.SKILL, each.body) for each in found if isinstance(each, Guideline)]
+
+
+@pytest.mark.slow
+@pytest.mark.unmeasured
+@pytest.mark.skipif(not GUIDELINES.exists(), reason="the runbooks lie beside the repository")
+def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys: pytest.CaptureFixture[str]) -> None:
+    runbooks = guidelines()
+    assert len(runbooks) == 55
+    began = process_time()
+    checked = contradictions(runbooks)
+    seconds = process_time() - began
+    # They were read by a person: nothing in them contradicts anything else.
+    assert [each.sentence for each in checked.findings] == []
+    assert checked.is_whole
+    told = [
+        (bool(contradictions([Written("m", Part.MEMORY, line)], runbooks).findings), is_so) for line, is_so in PLANTED
+    ]
+    right = sum(found and is_so for found, is_so in told)
+    with capsys.disabled():
+        print(
+            f"\n{len(runbooks)} runbooks, {checked.pairs} pairs in {seconds:.1f} s; of 13 planted lines {right} found"
+        )
+    assert not any(found and not is_so for found, is_so in told)
+    assert right >= 9
