@@ -6,7 +6,7 @@ from threading import Thread
 from django.core.asgi import get_asgi_application
 
 from apps.mcp_server.mounting import Dispatcher
-from apps.telemetry.requests import Watched
+from apps.telemetry.request_logging import Watched
 from apps.tenants.checks import warn_of_breaches
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

@@ -12,8 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from kombu.transport import virtual
 
-from apps.telemetry.counts import TASKS
-from apps.telemetry.scene import set_scene
+from apps.telemetry.log_context import set_scene
+from apps.telemetry.product_metrics import TASKS
 from apps.tenants.checks import warn_of_breaches
 
 # The package announces its successor at every import; the notice is not about our code.

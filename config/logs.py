@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-FORMS: Final = {"json": "apps.telemetry.lines.JsonLines", "text": "apps.telemetry.lines.PlainLines"}
+FORMS: Final = {"json": "apps.telemetry.log_formatters.JsonLines", "text": "apps.telemetry.log_formatters.PlainLines"}
 
 
 def logging_of(form: str) -> dict[str, Any]:  # Any: the form of Python's own configuration of logging

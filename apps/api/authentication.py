@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from apps.api.refusals import CsrfFailed
 from apps.governance.acting import tenant_id_named
 from apps.governance.actors import Actor, Role
-from apps.telemetry.scene import note
+from apps.telemetry.log_context import note
 from apps.tenants.factors import asks_for_factor, awaits_code
 from apps.tenants.identity import agent_of_token, memberships_of, person_actor
 

@@ -24,7 +24,7 @@ from apps.api.seats import Seats
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.runtime.airing import HOLDS_SECONDS
-from apps.telemetry.counts import STREAMS
+from apps.telemetry.product_metrics import STREAMS
 from apps.tenants.standing import still_standing
 
 logger = logging.getLogger(__name__)

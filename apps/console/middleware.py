@@ -26,7 +26,7 @@ from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
-from apps.telemetry.scene import note
+from apps.telemetry.log_context import note
 from apps.tenants.factors import awaits_code
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from apps.api.bodies import BODY_BYTES
 from apps.mcp_server.mounting import App, Receive, Scope, Send
 from apps.mcp_server.serving import in_thread, make_server
-from apps.telemetry.scene import note
+from apps.telemetry.log_context import note
 from apps.tenants.identity import agent_of_token
 
 PATH: Final = "/mcp"

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from apps.api.patience import Patient
-from apps.telemetry.requests import ROUTE
+from apps.telemetry.request_logging import ROUTE
 
 # Any: what the servers' own protocol hands about.
 Scope = Any

@@ -11,7 +11,7 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from apps.runtime.alarms import ringing
-from apps.telemetry.meters import NAMESPACE
+from apps.telemetry.prometheus import NAMESPACE
 
 Family = type[GaugeMetricFamily] | type[CounterMetricFamily]
 

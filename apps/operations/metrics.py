@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
 from django.views.decorators.http import require_safe
 
 from apps.operations.figures import InstallationFigures
-from apps.telemetry.counts import REQUESTS
-from apps.telemetry.meters import exposition
+from apps.telemetry.product_metrics import REQUESTS
+from apps.telemetry.prometheus import exposition
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from apps.telemetry.requests import ROUTE
+from apps.telemetry.request_logging import ROUTE
 
 Answer = Callable[[HttpRequest], Any]
 

@@ -29,8 +29,8 @@ from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import nowhere_else
 from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
-from apps.telemetry.counts import TURN_SECONDS
-from apps.telemetry.scene import note, scene
+from apps.telemetry.log_context import note, scene
+from apps.telemetry.product_metrics import TURN_SECONDS
 from apps.tenants.reached import Reached
 
 logger = logging.getLogger(__name__)

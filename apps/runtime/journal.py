@@ -23,7 +23,7 @@ from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
 from apps.runtime.steps import Step, sent_again, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
-from apps.telemetry.counts import TURNS
+from apps.telemetry.product_metrics import TURNS
 
 
 class FenceLost(Exception):

@@ -4,7 +4,7 @@ import time
 from typing import Final
 
 from apps.llm.model_backend import BackendError, Usage
-from apps.telemetry.counts import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
+from apps.telemetry.product_metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 
 CLASSES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 

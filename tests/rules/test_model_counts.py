@@ -7,7 +7,7 @@ import pytest
 
 from apps.llm.model_backend import Overloaded
 from apps.runtime.model_counts import AskedModel
-from apps.telemetry.meters import REGISTRY
+from apps.telemetry.prometheus import REGISTRY
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -7,8 +7,8 @@ from prometheus_client.core import Metric
 
 from apps.launcher.data_folders import PROJECT
 from apps.operations.figures import FIGURES, READ, InstallationFigures
-from apps.telemetry import counts
-from apps.telemetry.meters import NAMESPACE, REGISTRY, CappedLabels
+from apps.telemetry import product_metrics
+from apps.telemetry.prometheus import NAMESPACE, REGISTRY, CappedLabels
 
 PAGE = PROJECT / "docs" / "operations.md"
 # A series as the page writes it, in its table and in the conditions of alerts: `name{label,label}` or `name{label="value"}`.
@@ -18,7 +18,7 @@ SERIES = re.compile(r"`([a-z_]+)(?:\{([^}`]*)\})?`")
 def exposed() -> dict[str, frozenset[str]]:
     """Every series by its name, with its labels; those of the database without the tenant, which a setting adds."""
     found = {_name_of(family): frozenset[str]() for family in REGISTRY.collect()}
-    for each in vars(counts).values():
+    for each in vars(product_metrics).values():
         if isinstance(each, CappedLabels):
             found |= {_name_of(family): frozenset(each.names) for family in each.metric.describe()}
     return found | {name: frozenset({label}) for name, (_, _, label) in FIGURES.items()} | {READ: frozenset()}

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from apps.telemetry.counts import REQUEST_SECONDS, REQUESTS
-from apps.telemetry.scene import scene
+from apps.telemetry.log_context import scene
+from apps.telemetry.product_metrics import REQUEST_SECONDS, REQUESTS
 
 logger = logging.getLogger(__name__)
 

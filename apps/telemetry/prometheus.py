@@ -1,6 +1,6 @@
 """Counters, gauges and histograms, kept and exposed by prometheus_client. Ours are the prefix, the buckets and the cap on labels.
 
-To count something new: name it in `counts.py`, count it where it happens, and add it to the table in docs/operations.md; a
+To count something new: name it in `product_metrics.py`, count it where it happens, and add it to the table in docs/operations.md; a
 test compares that table with what is exposed.
 """
 

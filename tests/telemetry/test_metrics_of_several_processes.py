@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.pure, pytest.mark.unmeasured, pytest.mark.processes]
 
 # Each counts two turns and holds three streams; the last one is asked.
 COUNTING = """
-from apps.telemetry.counts import STREAMS, TURN_SECONDS, TURNS
-from apps.telemetry.meters import exposition
+from apps.telemetry.product_metrics import STREAMS, TURN_SECONDS, TURNS
+from apps.telemetry.prometheus import exposition
 TURNS.labels(outcome="replied").inc(2)
 TURN_SECONDS.observe(0.3)
 STREAMS.set(3)

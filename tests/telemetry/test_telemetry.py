@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apps.telemetry.lines import JsonLines, PlainLines
-from apps.telemetry.meters import labelled_counter
-from apps.telemetry.requests import ROUTE, Watched
-from apps.telemetry.scene import Fact, facts_now, note, scene, set_scene
+from apps.telemetry.log_context import Fact, facts_now, note, scene, set_scene
+from apps.telemetry.log_formatters import JsonLines, PlainLines
+from apps.telemetry.prometheus import labelled_counter
+from apps.telemetry.request_logging import ROUTE, Watched
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -116,7 +116,7 @@ def asked(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) 
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": f"/api/v1/skills/?search={SECRET}", "headers": headers}
-    with caplog.at_level(logging.INFO, "apps.telemetry.requests"):
+    with caplog.at_level(logging.INFO, "apps.telemetry.request_logging"):
         asyncio.run(Watched(app)(scope, nothing, send))
     return dict(sent[0]["headers"])[b"x-request-id"].decode(), inside
 
@@ -129,6 +129,6 @@ def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
     assert inside["request_id"] == told
     assert (told == given) is is_taken
     assert told
-    [line] = [record for record in caplog.records if record.name == "apps.telemetry.requests"]
+    [line] = [record for record in caplog.records if record.name == "apps.telemetry.request_logging"]
     assert (line.message, vars(line)["route"], vars(line)["status"]) == ("request", "api/v1/skills/", 200)
     assert SECRET not in str(vars(line))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
-from apps.telemetry.scene import facts_now
+from apps.telemetry.log_context import facts_now
 
 # What every record has; the rest is what its line says in particular.
 USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apps.telemetry.meters import counter, gauge, histogram, labelled_counter, labelled_histogram
+from apps.telemetry.prometheus import counter, gauge, histogram, labelled_counter, labelled_histogram
 
 REQUESTS: Final = labelled_counter("http_requests_total", "Answered requests.", "method", "route", "status")
 REQUEST_SECONDS: Final = labelled_histogram(

@@ -58,7 +58,7 @@ def facts_now() -> Mapping[str, Fact]:
 
 def _refuse_unknown(facts: Mapping[str, object]) -> None:
     if unknown := facts.keys() - FACTS:
-        raise ValueError(f"A log line says no {', '.join(sorted(unknown))}; name it in apps.telemetry.scene.")
+        raise ValueError(f"A log line says no {', '.join(sorted(unknown))}; name it in apps.telemetry.log_context.")
 
 
 def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
