@@ -25,9 +25,9 @@ from psycopg import sql  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from apps.governance.acting import acting  # noqa: E402
-from apps.governance.audit import Verified, verify  # noqa: E402
-from apps.governance.books import linked_entries  # noqa: E402
+from apps.governance.audit.hash_chain import Verified, verify  # noqa: E402
+from apps.governance.audit.log_reader import linked_entries  # noqa: E402
+from apps.governance.database.actor_transaction import acting  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.personas.actions import amend_persona  # noqa: E402
 from tests.databases import close_connections, point_to, run_as_superuser  # noqa: E402

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.tool_approvals import let_call
 from apps.tools.models import ToolApproval
 from tests.factories import World

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import DatabaseError, InterfaceError, connection
 
 from apps.conversations.actions import receive_message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.kick import kick_turn
 from apps.runtime.tool_servers import refresh_server
 from apps.tenants.actions import amend_agent

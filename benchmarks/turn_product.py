@@ -20,7 +20,7 @@ from psycopg import sql  # noqa: E402
 
 from apps.conversations.actions import receive_message  # noqa: E402
 from apps.conversations.models import Message  # noqa: E402
-from apps.governance.acting import acting  # noqa: E402
+from apps.governance.database.actor_transaction import acting  # noqa: E402
 from apps.llm.model_backend import Backend  # noqa: E402
 from apps.runtime.driving import answer  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402

@@ -25,7 +25,7 @@ import psycopg  # noqa: E402  # after Django's set-up
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from apps.governance.acting import acting  # noqa: E402
+from apps.governance.database.actor_transaction import acting  # noqa: E402
 from apps.launcher.child_processes import CannotStart, last_lines, spawn  # noqa: E402
 from apps.launcher.data_folders import PROJECT  # noqa: E402
 from apps.launcher.supervisor import python  # noqa: E402

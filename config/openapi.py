@@ -26,7 +26,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "LineStatus": "apps.memory.models.MemoryLine.Status",
         "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
         "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",
-        "ProposalTier": "apps.governance.review_models.TIERS",
+        "ProposalTier": "apps.governance.models.proposals.TIERS",
         "SwitchKind": "apps.kill_switches.models.KillSwitch.Kind",
         "ScheduleStatus": "apps.schedules.models.Schedule.Status",
         "NoteStatus": "apps.notebook.models.Note.Status",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.budgets import Money
 from apps.runtime.delegating import ask_agent
 from apps.runtime.driving import answer

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
 from apps.skills.proposing import propose_revision

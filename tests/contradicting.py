@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import (
     clear_contradiction,
     dismiss_contradiction,

@@ -1,7 +1,7 @@
 """Proposals that can be decided together, and people who do."""
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.review.bulk import Verb
 from apps.review.bulk_journal import begin_bulk

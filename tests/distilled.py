@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.distillation import distil_due
 from apps.learning.distilling import Fact, fact_id
 from apps.learning.tier_acts import correct_tier, run_tier

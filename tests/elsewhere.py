@@ -5,9 +5,9 @@ from itertools import count
 from typing import Any
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
 from apps.runtime.calling_elsewhere import call_tool
 from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out

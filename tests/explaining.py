@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from tests.actions.conversing import CUSTOMER, reply, take, tool

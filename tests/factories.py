@@ -10,9 +10,9 @@ from django.utils import timezone
 from apps.conversations.actions import append_messages, open_conversation, receive_message
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.policy import Act, default_grants
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act, default_grants
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import create_block, create_memory, create_profile

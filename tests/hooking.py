@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import Parcel
 from apps.tenants.due import due_work

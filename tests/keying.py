@@ -3,7 +3,7 @@
 from django.db import connection
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from tests.factories import World
 
 

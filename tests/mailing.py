@@ -11,8 +11,8 @@ from email.message import Message
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.notifications.journal import begin_notice, claim, own_terms, set_terms
 from apps.notifications.mail import MailServer, mail_server
 from apps.notifications.models import NotificationPreferences

@@ -7,10 +7,10 @@ from typing import Any
 from django.db import connection
 from django.urls import reverse
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.tenants.actions import amend_agent

@@ -17,8 +17,8 @@ from apps.standin.thread_server import running_standin
 from tests.databases import clone_database, close_connections
 from tests.factories import World
 from tests.governance.filled import Filled, fill
-from tests.governance.test_isolation_over_rest import MODELS
-from tests.governance.unlike import NOWHERE, nouns, row_of
+from tests.governance.isolation.test_isolation_over_rest import MODELS
+from tests.governance.not_found_comparison import NOWHERE, nouns, row_of
 from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
 

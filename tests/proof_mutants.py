@@ -19,8 +19,8 @@ django.setup()
 
 from tests.databases import clone_database, close_connections  # noqa: E402  # after Django's set-up
 from tests.durability.mutants import DURABLE  # noqa: E402
+from tests.governance.mutant_runner import Outcome, Standing, failing_anyway, run_all  # noqa: E402
 from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
-from tests.governance.mutating import Outcome, Standing, failing_anyway, run_all  # noqa: E402
 from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402  # after Django's set-up
 from tests.settings import PREFIX  # noqa: E402
 

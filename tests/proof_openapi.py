@@ -37,7 +37,7 @@ from tests.openapi_judging import Case, Found, flaws_of  # noqa: E402
 from tests.openapi_over_mcp import replay  # noqa: E402
 
 # One lawful and one unlawful by chance, and the document's own of rows of theirs by everybody; how addresses answer for rows of
-# another tenant, `tests/governance/test_isolation_over_rest.py` asks in every run.
+# another tenant, `tests/governance/isolation/test_isolation_over_rest.py` asks in every run.
 QUICK_EXAMPLES: Final = 1
 # Each is a connection of its own, and an act that REST was asked for as often as there are examples.
 MOST_CALLS: Final = 10

@@ -6,9 +6,9 @@ from typing import Any
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.reporting import report_reply
 from apps.runtime.sending import send_out
 from tests.factories import World, make_event

@@ -8,9 +8,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.runtime.scheduling import run_now
 from apps.schedules.actions import (
     amend_schedule,

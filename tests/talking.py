@@ -8,7 +8,7 @@ from typing import Any
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.talking import open_talk, open_trial, say_in_talk
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.tenants.actions import amend_agent, create_agent

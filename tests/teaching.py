@@ -7,9 +7,9 @@ from typing import Any
 from apps.conversations.models import InboundEvent
 from apps.desk.actions import answer_escalation
 from apps.desk.models import Draft
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.capture import capture
 from apps.learning.examples import keep_as_example
 from apps.learning.habits import find_habits, propose_habit

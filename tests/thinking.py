@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.endpoint_access import refuse_test
 from apps.tenants.endpoints import (
     amend_endpoint,

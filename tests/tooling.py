@@ -9,9 +9,9 @@ from typing import Any
 from django.urls import reverse
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.llm.mcp_client.tool_server import Listed, Listing
 from apps.tools.actions import (
     allow_tool,

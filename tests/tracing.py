@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from apps.governance.agreements import surfaces
+from apps.governance.policy.surface_conformance import surfaces
 from apps.launcher.data_folders import PROJECT
 from tests.house.coverage_floors import KERNEL as FLOORS
 

@@ -15,8 +15,8 @@ from apps.api.naming import as_sent
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.models import Agent, Endpoint
 

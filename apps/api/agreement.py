@@ -8,8 +8,8 @@ from typing import Any, cast
 from apps.api.bodies import Body
 from apps.api.urls import router, urlpatterns
 from apps.api.views import ActorView, Rows
-from apps.governance.agreements import Surface, join
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
 
 # A row is spoken of by its agent's key, not by an id, and a person who is let in by their address.
 SENT_AS = {"agent": "agent_key", "callee": "callee_key", "user": "email", "member": "member_id"}

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from apps.api.queries import refuse_unknown, version_named
 from apps.api.schema import refusal
 from apps.api.views import ActorView
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.prompt.prompt_diff import Hunk
 from apps.runtime.apart import Apart, apart, sessions_open_to

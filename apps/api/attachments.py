@@ -18,9 +18,9 @@ from apps.api.models import IdempotencyRecord
 from apps.api.preconditions import refuse_unmet
 from apps.api.refusals import TooLarge
 from apps.api.views import ActorView
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.hearing import heard_by, whose_file
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.files import refuse_fetch

@@ -9,8 +9,8 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from apps.api.refusals import CsrfFailed
-from apps.governance.acting import tenant_id_named
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import tenant_id_named
 from apps.telemetry.log_context import note
 from apps.tenants.factors import asks_for_factor, awaits_code
 from apps.tenants.identity import agent_of_token, memberships_of, person_actor

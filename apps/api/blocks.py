@@ -15,7 +15,7 @@ from apps.api.memory_lines import VOUCHING, dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.dating import date_block
 from apps.memory.holding import told

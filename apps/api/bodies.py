@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from apps.api.deprecation import Deprecation, note_going
 from apps.api.refusals import TooLarge
 from apps.governance.actors import Actor
-from apps.governance.door import may
 from apps.governance.errors import NothingPermitted
+from apps.governance.governed_write import may
 from apps.governance.models import Governed
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from apps.governance.row_ids import LARGEST_NUMBER
 
 BODY_BYTES = 1_000_000

@@ -8,7 +8,7 @@ from apps.api.rows import Shown
 from apps.api.views import Rows
 from apps.governance.actors import Role
 from apps.governance.models import AuditLink, ChangeRecord, Refusal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 WHO = ("actor_role", "actor_label", "actor_user_id", "agent_id")
 ROLES = [(role.value, role.value) for role in Role]

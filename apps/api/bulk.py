@@ -23,7 +23,7 @@ from apps.api.kept_answers import KEY_HEADER
 from apps.api.preconditions import MATCH
 from apps.api.problems import problem_response
 from apps.api.views import ActorView
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 
 MOST: Final = 100

@@ -14,8 +14,8 @@ from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
 

@@ -15,9 +15,9 @@ from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
+from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
 from apps.review.comments.rules import COMMENT_CHARACTERS

@@ -14,7 +14,7 @@ from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.looks import ask_for_look
 from apps.learning.contradictions.models import Contradiction

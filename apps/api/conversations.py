@@ -26,7 +26,7 @@ from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATIN
 from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.models import Turn
 from apps.runtime.sending import hand_back, length_of, write_to_customer
 from apps.runtime.stuck import KINDS, stuck_turns

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from apps.api.bodies import Body, Decision
 from apps.api.rows import Shown
 from apps.api.views import Rows
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 
 Decide = Callable[..., object]
 

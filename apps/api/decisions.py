@@ -5,9 +5,9 @@ from rest_framework.serializers import ChoiceField, DateTimeField, DictField
 
 from apps.api.bodies import AsRead, Body, Number, Sent, Text, YesNo
 from apps.api.moves import refuse_unreachable
-from apps.governance.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.personas.models import SECTIONS
 from apps.review.decisions import Yes, approve, undo
 from apps.tenants.terms import review_terms

@@ -14,7 +14,7 @@ from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.habits import propose_habit, propose_in_skill
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.learning.lessons.models import EditCluster, EditClusterCase

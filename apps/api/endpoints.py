@@ -13,8 +13,8 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import ActorView, Rows
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.runtime.trying import Tried, try_endpoint
 from apps.tenants.endpoints import amend_endpoint, create_endpoint, remove_endpoint, rotate_endpoint_key
 from apps.tenants.models import Endpoint

@@ -15,8 +15,8 @@ from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.learning.examples import keep_as_example
 from apps.learning.lessons.actions import retire_example
 from apps.learning.lessons.models import Example, Lesson

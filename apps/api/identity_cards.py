@@ -13,8 +13,8 @@ from apps.api.filters import AgentFilters, CharFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_identity_card, write_identity_card
 from apps.personas.models import CARD_TEXTS, IdentityCard
 

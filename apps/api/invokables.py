@@ -13,7 +13,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
 from apps.tenants.models import InvokableAgent
 

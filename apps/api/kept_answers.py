@@ -24,8 +24,8 @@ from rest_framework.response import Response
 
 from apps.api.models import KEY_CHARACTERS, IdempotencyRecord
 from apps.api.refusals import KeyInFlight, KeyReused
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.identity import system_actor
 
 KEY_HEADER: Final = "Idempotency-Key"

@@ -9,7 +9,7 @@ from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,

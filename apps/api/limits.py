@@ -13,8 +13,8 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import CharFilter, FilterSet, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.actions import limit_member, unlimit_member
 from apps.tenants.grant_models import MemberLimit
 from apps.tenants.models import Membership

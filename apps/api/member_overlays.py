@@ -14,8 +14,8 @@ from apps.api.naming import as_sent
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS

@@ -15,8 +15,8 @@ from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet, SearchFilte
 from apps.api.rows import STAMPS, Shown
 from apps.api.told_once import Once, ToldOnce
 from apps.governance.actors import Role
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.invitations import invitation_to, invite
 from apps.tenants.member_models import ROLES

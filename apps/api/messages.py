@@ -25,9 +25,9 @@ from apps.api.views import ActorView, Rows
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.runtime.airing import announce
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn

@@ -10,9 +10,9 @@ from rest_framework.request import Request
 
 from apps.api.version_rows import VersionRow
 from apps.governance.actors import Actor
+from apps.governance.audit.row_history import version_of
 from apps.governance.errors import Erased, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Governed
-from apps.governance.versions import version_of
 from apps.tenants.models import Agent
 from apps.tenants.moments import AT, moment_said, zone_of
 

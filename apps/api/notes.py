@@ -15,7 +15,7 @@ from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilte
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.runtime.hearing import heard_by, whose_words

@@ -16,12 +16,12 @@ from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
-from apps.governance.actions import reject_proposal
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import (
     activate_persona,
     amend_persona,

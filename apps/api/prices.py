@@ -12,8 +12,8 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.endpoints import set_price, withdraw_price
 from apps.tenants.models import ModelPrice
 

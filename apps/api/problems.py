@@ -21,7 +21,7 @@ from rest_framework.response import Response
 from apps.api.refusals import TooLarge
 from apps.governance import errors
 from apps.governance.actors import Actor
-from apps.governance.refusals import Subject, note
+from apps.governance.refusal_log import Subject, note
 from apps.governance.row_ids import number_of_row
 from apps.restore.restoring import PlanMoved
 

@@ -17,7 +17,7 @@ from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.errors import NotPermitted
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
 from apps.memory.due import due

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.governance.models import Proposal, Taint
-from apps.governance.tiers import Tier
+from apps.governance.policy.risk_tiers import Tier
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 

@@ -31,7 +31,13 @@ from apps.api.proposal_rows import ProposalAnswer, ProposalRow
 from apps.api.proposal_sheets import ProposalDetail
 from apps.api.schema import refusal
 from apps.api.versions import Versioned
-from apps.governance.actions import (
+from apps.governance.actors import ANYWHERE
+from apps.governance.audit.approval_receipts import receipt_of
+from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import authorize, refuse_stale
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import (
     claim_proposal,
     quarantine_proposal,
     reject_proposal,
@@ -41,13 +47,7 @@ from apps.governance.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize, refuse_stale
-from apps.governance.errors import Conflicting, NotPermitted
-from apps.governance.models import Proposal
-from apps.governance.policy import Act
-from apps.governance.proposals import rejected_before
-from apps.governance.receipts import receipt_of
+from apps.governance.proposals.approval_rules import rejected_before
 from apps.review.asking import ask, said_in
 from apps.review.decisions import approve, rebase, undo
 from apps.review.sheet import sheet_of

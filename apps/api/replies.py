@@ -11,8 +11,8 @@ from rest_framework.request import Request
 
 from apps.conversations.models import InboundEvent, Message
 from apps.desk.models import Draft
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.prompt.tables_and_charts import FIGURES, Figure
 from apps.runtime.models import ModelCall, Turn

@@ -19,9 +19,9 @@ from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
 from apps.governance.errors import NotVisible
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.learning.reporting import report_reply
 
 NEW = ("reason_code", "explanation", "correction")

@@ -14,8 +14,8 @@ from apps.api.filters import ChoiceFilter, FilterSet
 from apps.api.grants import MOST_PERMISSIONS
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.grant_models import RoleGrants
 

@@ -23,7 +23,7 @@ from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.planning import skill_named
 from apps.runtime.schedule_runs import Told, runs_of
 from apps.runtime.scheduling import run_now

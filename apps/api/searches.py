@@ -17,9 +17,9 @@ from apps.api.pages import FOREIGN_CURSOR, Pages
 from apps.api.queries import refuse_unknown
 from apps.api.views import ActorView
 from apps.conversations.models import Message
+from apps.governance.database.full_text_search import Found, rows_with_words
 from apps.governance.errors import NotPermitted
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, rows_read
-from apps.tenants.found import Found, rows_with_words
 from apps.tenants.moments import zone_of
 from apps.text_analysis.search_excerpts import excerpt_of, words_of
 

@@ -17,8 +17,8 @@ from apps.api.views import Rows
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.skills.models import Skill
 from apps.tenants.models import SEND_MODES
 

@@ -29,7 +29,7 @@ from apps.api.messages import KEY
 from apps.api.rows import Shown, agent_key
 from apps.api.schema import refusal
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.models import Session, SessionPart
 from apps.runtime.retrieval import TURNS_TOLD, ReadInTurn, read_in
 

@@ -13,7 +13,7 @@ from apps.api.deciding import deciding
 from apps.api.filters import FilterSet
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from apps.tenants.proofs import rotate_proof_key

@@ -11,8 +11,8 @@ from apps.api.bodies import Body
 from apps.api.filters import IdFilter
 from apps.api.inside import ROOT
 from apps.api.views import ActorView
-from apps.governance.policy import POLICY, Act
-from apps.governance.schemas import Schema, schema_of
+from apps.governance.act_schemas import Schema, schema_of
+from apps.governance.policy.table import POLICY, Act
 
 # Beside the filters of every list.
 PAGING: dict[str, Schema] = {

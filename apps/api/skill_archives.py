@@ -15,9 +15,9 @@ from apps.api.attachments import MultipartBody
 from apps.api.queries import is_true, refuse_unknown
 from apps.api.schema import refusal
 from apps.api.views import ActorView
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.skills.archives import ARCHIVE_BYTES
 from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
 from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills

@@ -7,10 +7,10 @@ from rest_framework.exceptions import ValidationError
 from apps.api.bodies import Sent
 from apps.api.moves import refuse_unreachable
 from apps.governance.actors import Actor
-from apps.governance.door import may
 from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import may
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.hearing import heard_by, whose_words
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, revise_skill
 from apps.skills.models import TEXTS, Skill

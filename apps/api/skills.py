@@ -23,9 +23,9 @@ from apps.api.proposal_rows import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.skill_changes import change_skill, move_skill, refuse_discarding, whose
 from apps.api.versions import Versioned
-from apps.governance.door import authorize, may, refuse_stale
 from apps.governance.errors import Conflicting
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize, may, refuse_stale
+from apps.governance.policy.table import Act
 from apps.runtime.curation import curated
 from apps.skills.actions import (
     count_use,

@@ -14,8 +14,8 @@ from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.door import authorize, refuse_stale
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize, refuse_stale
+from apps.governance.policy.table import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
 from apps.personas.models import StandingRule
 

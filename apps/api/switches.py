@@ -15,8 +15,8 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 

@@ -21,11 +21,11 @@ from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.conversations.talking import open_talk, say_in_talk
-from apps.governance.acting import acting
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.runtime.kick import kick_turn
 
 

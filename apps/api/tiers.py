@@ -16,7 +16,7 @@ from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierRun
 from apps.memory.models import MemoryTier

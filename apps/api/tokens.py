@@ -14,8 +14,8 @@ from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.told_once import Once, ToldOnce
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tenants.actions import IssuedToken, issue_token, revoke_token, rotate_token
 from apps.tenants.models import Agent, AgentToken
 

@@ -15,8 +15,8 @@ from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, FilterSet,
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool, ServerTool
 

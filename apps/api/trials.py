@@ -19,10 +19,10 @@ from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.talking import open_trial
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.door import authorize
 from apps.governance.errors import Invalid
+from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.trying import untried_because
 from apps.runtime.forgetting import forget_due
 

@@ -14,8 +14,8 @@ from apps.api.queries import refuse_unknown, version_named
 from apps.api.schema import refusal
 from apps.api.version_rows import VersionRow
 from apps.api.views import Row, Rows
+from apps.governance.audit.row_history import difference, records_of, version_of, versions_named
 from apps.governance.errors import NotPermitted
-from apps.governance.versions import difference, records_of, version_of, versions_named
 
 PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
 BOTH = "Name both versions by their numbers, such as from=1 and to=3."

@@ -29,11 +29,11 @@ from apps.api.reading import OF_WRITES, narrowed
 from apps.api.rows import Shown
 from apps.api.schema import ProblemSchema
 from apps.api.sparse import FIELDS, only, refuse_unknown_fields
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]

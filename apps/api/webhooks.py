@@ -13,8 +13,8 @@ from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
-from apps.governance.door import authorize
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.models import EVENTS, Delivery, Webhook
 from apps.webhooks.sending_again import replay_deliveries

@@ -15,8 +15,8 @@ from apps.console.requests import actor_of, people_of
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.learning.contradictions.looks import ask_for_look
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule

@@ -7,10 +7,10 @@ from apps.console.deeds import Amendment, Creation
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.site import site
 from apps.governance.actors import Role
-from apps.governance.agreements import Surface, join
+from apps.governance.authorization import subject_of
 from apps.governance.models import Governed
-from apps.governance.policy import POLICY, Act
-from apps.governance.subjects import subject_of
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
 
 
 def offers() -> dict[Act, list[str]]:

@@ -17,8 +17,8 @@ from apps.console.refusals import status_of
 from apps.console.requests import actor_of, people_of
 from apps.console.row_urls import url_of_versions
 from apps.console.why import named, named_row
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.row_ids import LARGEST_NUMBER
 from apps.prompt.instruction_texts import SLOT_TITLES

@@ -21,8 +21,8 @@ from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_talk, say_in_talk
 from apps.governance.actors import Actor
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS

@@ -13,11 +13,11 @@ from apps.console.forms import Decision
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
 from apps.console.shown_again import shown_again
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import may
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.files import Read, read_file
 from apps.skills.links import link_to

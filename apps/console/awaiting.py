@@ -20,8 +20,8 @@ from apps.console.stuck import STUCK
 from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
-from apps.governance.guard import refuse_unless_acting
 from apps.governance.models import Proposal
+from apps.governance.models.base import refuse_unless_acting
 from apps.kill_switches.models import KillSwitch
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.lessons.models import EditCluster, LearningVersion

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.requests import actor_of, settings_of
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.tenants.books import FINDINGS_SHOWN, export, refuse_export, verify
 

@@ -19,7 +19,7 @@ from apps.console.refusals import reason_of
 from apps.console.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.restore.plan import RESTORABLE
 
 LINES: Final = 5

@@ -8,7 +8,7 @@ from apps.console.deeds import Creation, Values
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
 

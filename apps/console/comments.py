@@ -19,10 +19,10 @@ from apps.console.panels import Panels
 from apps.console.people import People
 from apps.console.requests import actor_of
 from apps.console.titles import moment, title_of
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
 from apps.review.comments.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR

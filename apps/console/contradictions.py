@@ -20,7 +20,7 @@ from apps.console.row_urls import url_of_subject
 from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.looks import ask_for_look
 from apps.learning.contradictions.models import Contradiction, ContradictionScan

@@ -25,9 +25,9 @@ from apps.console.usage import Usage, total
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of

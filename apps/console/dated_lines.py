@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from apps.console.deeds import Button, Values
 from apps.console.forms import Decision, Prose
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.due import due
 from apps.memory.ledger import Remembered
 from apps.memory.models import CustomerProfile, ProfileLine

@@ -12,9 +12,9 @@ from django.urls import reverse
 from apps.console.forms import Decision
 from apps.console.tallies import Tally
 from apps.governance.actors import Actor
-from apps.governance.door import may
+from apps.governance.governed_write import may
 from apps.governance.models import Governed
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 
 Values = Mapping[str, Any]
 # A journal's row has no versions, so what was read stands.

@@ -18,8 +18,8 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
 
 LINES_SHOWN = 8
 

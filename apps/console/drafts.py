@@ -18,7 +18,7 @@ from apps.console.titles import excerpt
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.sending import send_out, turn_down
 
 

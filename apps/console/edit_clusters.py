@@ -22,9 +22,9 @@ from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import excerpt, moment
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
 from apps.learning.habits import propose_habit, propose_in_skill, skill_behind
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase

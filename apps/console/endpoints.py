@@ -20,9 +20,9 @@ from apps.console.shown_again import shown_again
 from apps.console.titles import moment
 from apps.console.usage import dollars
 from apps.governance.actors import Actor
-from apps.governance.door import may
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.runtime.trying import try_endpoint
 from apps.tenants.endpoints import (
     amend_endpoint,

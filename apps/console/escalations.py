@@ -19,7 +19,7 @@ from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
 from apps.desk.rules import ANSWER_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.sending import answer_question
 
 

@@ -15,7 +15,7 @@ from apps.console.lessons import masked_in
 from apps.console.panels import Panels
 from apps.console.titles import excerpt
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import retire_example
 from apps.learning.lessons.models import Example
 

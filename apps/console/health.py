@@ -18,8 +18,8 @@ from apps.console.alarms import Alarm, alarms_told, flaws_of_alarms
 from apps.console.awaiting import awaiting
 from apps.console.requests import actor_of, settings_of
 from apps.console.stuck import LABELS, STUCK
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.notifications.models import EmailNotification
 from apps.runtime.alarms import Ringing, ringing
 from apps.runtime.models import Turn

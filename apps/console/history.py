@@ -9,8 +9,8 @@ from django.db.models import Model, QuerySet
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.people import People, label_of, label_of_agent
 from apps.console.titles import in_words
+from apps.governance.audit.row_history import records_of
 from apps.governance.models import ChangeRecord, ChangeText
-from apps.governance.versions import records_of
 
 SHOWN_CHANGES = 20
 

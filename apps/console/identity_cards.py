@@ -11,7 +11,7 @@ from apps.console.panels import Panels
 from apps.console.previews import slot_text
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_identity_card, write_identity_card
 from apps.personas.models import CARD_TEXTS, IdentityCard
 from apps.personas.rules import PARAGRAPH_CHARACTERS

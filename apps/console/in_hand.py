@@ -10,9 +10,9 @@ from apps.console.forms import Decision, Prose
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.rules import EVENT_CHARACTERS
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
 from apps.runtime.sending import hand_back, length_of, write_to_customer
 
 

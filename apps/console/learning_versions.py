@@ -14,7 +14,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,

@@ -6,8 +6,8 @@ from typing import Any
 
 from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.learning.lineage import Descendant, descendants
 from apps.runtime.carrying import SESSIONS_NAMED, sessions_carrying

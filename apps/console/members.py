@@ -14,8 +14,8 @@ from apps.console.people import label_of, people_of_tenant
 from apps.console.requests import actor_of, people_of
 from apps.console.rights_forms import InvitationForm, RoleDecision
 from apps.governance.actors import Actor, Role
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.grant_models import MemberLimit
 from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite

@@ -17,7 +17,7 @@ from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.dating import date_memory
 from apps.memory.models import AgentMemory

@@ -23,8 +23,8 @@ from apps.console.refusals import note_refused, status_of
 from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
 from apps.console.signing_in import address_of
 from apps.console.site import site
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.telemetry.log_context import note
 from apps.tenants.factors import awaits_code

@@ -13,7 +13,7 @@ from apps.console.awaiting import INBOX, NEW_SKILLS, OTHERS, awaiting
 from apps.console.lists import TAB
 from apps.console.proposal_queues import KIND, OTHER
 from apps.console.requests import settings_of
-from apps.governance.acting import acting_actor
+from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
 

@@ -18,8 +18,8 @@ from apps.console.row_urls import url_of_subject
 from apps.console.talking import sent
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.personas.beginning import begin_agent
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import PersonaTemplate, persona_templates, template_named

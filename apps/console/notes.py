@@ -18,7 +18,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_KEPT, is_due

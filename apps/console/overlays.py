@@ -11,7 +11,7 @@ from apps.console.panels import Panels
 from apps.console.previews import slot_text, typed
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_overlay, write_overlay
 from apps.personas.models import PersonaOverlay
 from apps.prompt.prompt_input import Slot

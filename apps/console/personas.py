@@ -13,7 +13,7 @@ from apps.console.previews import slot_text, typed
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of, settings_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import persona_templates

@@ -26,9 +26,9 @@ from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_trial, say_in_talk
 from apps.governance.actors import Actor
-from apps.governance.door import may
+from apps.governance.governed_write import may
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Flavour
 from apps.review.trying import untried_because

@@ -11,8 +11,8 @@ from django.template.response import TemplateResponse
 from apps.console.requests import actor_of, settings_of
 from apps.console.titles import in_words
 from apps.governance.actors import Actor, Role
-from apps.governance.door import may
-from apps.governance.policy import POLICY, Act, default_grants
+from apps.governance.governed_write import may
+from apps.governance.policy.table import POLICY, Act, default_grants
 from apps.tenants.grant_models import RoleGrants
 from apps.tenants.grants import grants_of_tenant
 from apps.tenants.models import Tenant

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.console.forms import PREVIEW
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
-from apps.governance.proposals import Would
+from apps.governance.proposals.approval_rules import Would
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import Part, Segment
 from apps.prompt.rendering.snapshot import assemble

@@ -17,7 +17,7 @@ from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.whose import words_panel
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
 from apps.memory.models import CustomerProfile

@@ -5,7 +5,7 @@ from apps.console.comments import Commenting, comment_on, where_it_is_read
 from apps.console.deeds import Button
 from apps.console.forms import Decision, OptionalReason, ReasonedDecision
 from apps.console.proposal_forms import EditedYes, Rebasing, Rejection, Snooze, SomeSections, Yes
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 BUTTONS = (
     Button(

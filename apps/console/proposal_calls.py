@@ -15,8 +15,11 @@ from apps.console.proposal_page import sheet_on
 from apps.console.proposal_queues import next_waiting
 from apps.console.proposal_words import may_agree
 from apps.console.titles import title_of
-from apps.governance.acting import acting_actor
-from apps.governance.actions import (
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.errors import MissingActor
+from apps.governance.models import Proposal
+from apps.governance.proposals.actions import (
     UNDO_WITHIN,
     claim_proposal,
     quarantine_proposal,
@@ -27,9 +30,6 @@ from apps.governance.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.governance.actors import Actor
-from apps.governance.errors import MissingActor
-from apps.governance.models import Proposal
 from apps.review import decisions
 from apps.review.decisions import Decided, rebase, undo
 from apps.review.registry import applier_of

@@ -20,8 +20,8 @@ from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
 from apps.console.whose import words_panel
 from apps.governance.actors import Actor
-from apps.governance.evidence import CONVERSATION, CONVERSATIONS
 from apps.governance.models import Approval, Proposal
+from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.review.consequences import consequence_of

@@ -16,11 +16,11 @@ from apps.console.deeds import Tab
 from apps.console.lists import ALL, TAB, TabbedList
 from apps.console.requests import actor_of, people_of
 from apps.console.saved_filters import Shelf, shelf_of
-from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
-from apps.governance.door import may
+from apps.governance.governed_write import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import UNDO_WITHIN
 from apps.learning.extraction_models import Extraction
 from apps.review.comments.models import Comment
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues

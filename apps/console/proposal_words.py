@@ -12,9 +12,9 @@ from apps.console.diffs import label_of
 from apps.console.markup import plain_words
 from apps.console.people import People
 from apps.console.titles import moment
-from apps.governance.evidence import CONVERSATIONS
 from apps.governance.models import Proposal
-from apps.governance.tiers import Panel, Touch
+from apps.governance.policy.risk_tiers import Panel, Touch
+from apps.governance.proposals.approval_rules import CONVERSATIONS
 from apps.review.registry import applier_of
 from apps.review.sheet import Sheet
 

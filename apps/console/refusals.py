@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
-from apps.governance.refusals import Subject, note
+from apps.governance.refusal_log import Subject, note
 
 _STATUS: Mapping[str, int] = {
     "not_permitted": 403,

@@ -26,7 +26,7 @@ from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
 from apps.learning.reporting import report_reply
 

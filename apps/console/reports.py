@@ -21,9 +21,9 @@ from apps.conversations.models import InboundEvent
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import ONLY_ITS_REPORTER, RESOLUTION_CHARACTERS
-from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
 from apps.learning.lessons.models import LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.runtime.models import Turn

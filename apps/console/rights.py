@@ -16,7 +16,7 @@ from apps.console.rights_forms import GrantsForm, LimitForm, RoleGrantsForm, by_
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import in_words
 from apps.governance.actors import Actor, Role
-from apps.governance.policy import Act, default_grants
+from apps.governance.policy.table import Act, default_grants
 from apps.tenants.actions import (
     limit_member,
     unlimit_member,

@@ -14,7 +14,7 @@ from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.schedule_runs import COUNTED_DAYS, last_runs, runs_of, totals_of
 from apps.runtime.scheduling import run_now
 from apps.schedules.actions import (

@@ -9,7 +9,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 
 def _make(values: Values, actor: Actor) -> SendRule:

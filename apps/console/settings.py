@@ -7,7 +7,7 @@ from apps.console.deeds import Amendment, Button, Values
 from apps.console.forms import Decision
 from apps.console.governed_admin import GovernedAdmin
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from apps.tenants.proofs import rotate_proof_key

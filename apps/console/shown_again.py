@@ -6,8 +6,8 @@ from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
 
 from apps.console.requests import actor_of
-from apps.governance.acting import acting
-from apps.governance.governed import Governed
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models.base import Governed
 
 
 def shown_again(request: HttpRequest, model: type[Governed], row_id: int, status: int, site: AdminSite) -> HttpResponse:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of, settings_of
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed
 from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
 from apps.skills.models import Skill

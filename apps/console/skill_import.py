@@ -20,11 +20,11 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, settings_of
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, may
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError, Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize, may
+from apps.governance.policy.table import Act
 from apps.skills.archives import ARCHIVE_BYTES
 from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
 from apps.skills.store import bytes_at, keep

@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from apps.console.lists import TabbedList
 from apps.console.previews import slot_text
 from apps.console.requests import actor_of
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Slot
 from apps.skills.models import Skill

@@ -22,7 +22,7 @@ from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.extraction_models import Extraction
 from apps.skills.models import Skill
 

@@ -17,7 +17,7 @@ from apps.console.skill_list import SkillList
 from apps.console.skill_panels import review_panels
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.skills.actions import (
     amend_skill,
     approve_skill,

@@ -12,7 +12,7 @@ from apps.console.panels import Panels
 from apps.console.previews import text_of_rows
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
 from apps.personas.models import StandingRule
 from apps.personas.rules import RULE_CHARACTERS

@@ -12,7 +12,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.navigation import may_read
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 

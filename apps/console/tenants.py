@@ -13,7 +13,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.refusals import explain, status_of
 from apps.console.requests import TENANT_KEY, VISIT_KEY
 from apps.console.titles import moment
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.tenants import actions
 from apps.tenants.identity import memberships_of, person_actor

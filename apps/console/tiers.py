@@ -14,7 +14,7 @@ from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.distillation import facts_of_row
 from apps.learning.memory_tiers import BUDGET_TOKENS, Tier
 from apps.learning.tier_acts import correct_tier, run_tier

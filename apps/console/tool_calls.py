@@ -16,7 +16,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.tool_approvals import forbid_call, let_call
 from apps.tools.approval_models import WHY_CHARACTERS
 from apps.tools.models import ToolApproval

@@ -17,9 +17,9 @@ from apps.console.refusals import status_of
 from apps.console.requests import actor_of
 from apps.console.shown_again import shown_again
 from apps.governance.actors import Actor
-from apps.governance.door import may
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.runtime.tool_servers import refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolServer

@@ -14,7 +14,7 @@ from apps.console.row_urls import url_of_subject
 from apps.console.tool_servers import shape_of
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool
 from apps.tools.rules import differences

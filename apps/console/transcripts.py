@@ -12,8 +12,8 @@ from django.urls import reverse
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
-from apps.governance.door import may
-from apps.governance.policy import Act
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
 from apps.prompt.tables_and_charts import Figure
 from apps.runtime.rendering import figures_of
 

@@ -17,9 +17,9 @@ from apps.console.refusals import status_of
 from apps.console.requests import people_of
 from apps.console.row_urls import url_of_carried
 from apps.console.titles import title_of
+from apps.governance.audit.row_history import Version, versions_named
 from apps.governance.errors import Erased, GovernanceError
 from apps.governance.models import Governed
-from apps.governance.versions import Version, versions_named
 from apps.restore.plan import RESTORABLE
 
 

@@ -25,12 +25,12 @@ from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import MEMBERS_ALONE, Line
 from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.flavours import refuse_assistant
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell

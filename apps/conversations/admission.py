@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import seconds_to_wait
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 from apps.tenants.identity import system_actor
 from apps.tenants.models import TenantSettings
 

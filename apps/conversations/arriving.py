@@ -13,7 +13,7 @@ from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAM
 from apps.conversations.standing import refuse_other_runner
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
-from apps.governance.text import content_sha256, plain_text
+from apps.governance.stored_text import content_sha256, plain_text
 from apps.tenants.proofs import proving_key
 from apps.tenants.rules import MOST_STEPS
 

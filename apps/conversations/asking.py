@@ -11,11 +11,11 @@ from django.db.models import Q
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed
-from apps.governance.policy import Act
-from apps.governance.text import content_sha256
+from apps.governance.database.actor_transaction import acting
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
+from apps.governance.stored_text import content_sha256
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
 

@@ -3,11 +3,11 @@
 from typing import Final
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import one_shot
 from apps.governance.errors import Conflicting
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 
 # What waits for a turn, or is answered by one that runs, is needed still.
 _EVENTS: Final = """

@@ -16,10 +16,9 @@ from apps.conversations.rules import (
 )
 from apps.conversations.transcript_models import InboundEvent, Message
 from apps.governance.actors import Actor, Role
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
 
 # Django looks for an app's models here.
 __all__ = ["Conversation", "InboundEvent", "Message"]

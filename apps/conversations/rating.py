@@ -5,9 +5,9 @@ from django.utils import timezone
 from apps.conversations.models import Conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
-from apps.governance.door import governed
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 
 
 def rate_conversation(conversation: Conversation, *, actor: Actor, score: int, comment: str = "") -> Conversation:

@@ -8,12 +8,12 @@ from uuid import uuid4
 from apps.conversations.arriving import Sent, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import PLAYGROUND, TALKS
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
+from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown
 
 

@@ -7,8 +7,8 @@ from typing import Final
 from django.conf import settings
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.prices import Rates, price_of
 from apps.tenants.endpoints import set_price
 from apps.tenants.models import Agent, ModelPrice

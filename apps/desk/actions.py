@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, joined_question
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible, Unseen, refuse_blank
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell
 

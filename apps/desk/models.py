@@ -17,10 +17,9 @@ from apps.desk.rules import (
     Grounding,
     Sending,
 )
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import content_sha256, plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import content_sha256, plain_text
 from apps.prompt.prompt_input import SendMode
 from apps.tenants.models import SEND_MODES
 

@@ -18,10 +18,10 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeText, Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.habits import find_habits
 from apps.learning.lessons import cases
 from apps.learning.lessons.cases import Case, Untaught

@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db import connection
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.reflection_models import Reflection
 from apps.learning.retry_delay import next_look_seconds
 from apps.learning.used import used

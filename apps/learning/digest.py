@@ -9,8 +9,8 @@ from typing import Final
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Frozen
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest

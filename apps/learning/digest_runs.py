@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.used import used

@@ -10,8 +10,8 @@ from typing import Final
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Stale
 from apps.kill_switches.models import KillSwitch
 from apps.learning import tier_clock

@@ -6,11 +6,11 @@ from typing import Final
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import keep_example
 from apps.learning.lessons.examples import Words
 from apps.learning.lessons.models import Example, Lesson

@@ -12,8 +12,8 @@ from django.utils.module_loading import import_string
 
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from apps.desk.models import Draft
 from apps.desk.rules import Grounding
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
+from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.kill_switches.models import KillSwitch
 from apps.learning.lessons.actions import find_cluster, mark_proposed, reopen_cluster
 from apps.learning.lessons.edits import EDITS_READ, SUPPORT, Change, Cluster, Edit, clusters

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from django.db import IntegrityError
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.learning.used import used
 from apps.llm.model_backend import Reply

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 from apps.conversations.rules import Line
-from apps.governance.acting import hold_name
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import hold_name
 from apps.learning.extraction_models import Extraction
 from apps.learning.vetting import Vetted
 from apps.prompt.builtin_tools import HOUSE

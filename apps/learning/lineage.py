@@ -7,15 +7,15 @@ from typing import Any, Final, cast
 from django.apps import apps
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
-from apps.governance.actions import quarantine_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.audit.row_history import records_naming
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import refuse_blank
-from apps.governance.evidence import CONVERSATION, CONVERSATIONS
-from apps.governance.history import records_naming
+from apps.governance.governed_write import authorize
 from apps.governance.models import ChangeRecord, Governed, Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import quarantine_proposal
+from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
 from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.memory_lines.line_diff import bare, known, lines_of

@@ -3,8 +3,8 @@
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import make_report
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 
 

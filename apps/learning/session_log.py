@@ -11,8 +11,8 @@ from typing import Any, Final
 from django.db import connection
 
 from apps.conversations.taking_up import TAKES_UP
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.memory_tiers import LogLine
 from apps.learning.tier_rules import Ended, line_of
 

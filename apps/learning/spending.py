@@ -5,8 +5,8 @@ from typing import ClassVar, Final
 
 from django.db import connection
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.used import Used, used
 from apps.llm.model_backend import Backend, BackendError, Reply, Request, WhoActs
 

@@ -2,12 +2,12 @@
 
 from dataclasses import asdict
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
-from apps.governance.policy import Act
-from apps.governance.refusals import noting
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import noting
 from apps.learning import tier_clock
 from apps.learning.distillation import facts_of_row
 from apps.learning.distilling import Fact, tokens_of

@@ -7,8 +7,8 @@ from typing import Final
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.memory_tiers import PLANS, Tier
 from apps.schedules.rules import next_time
 from apps.tenants.models import Agent, TenantSettings

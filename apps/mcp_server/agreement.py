@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from apps.governance.actors import Role
-from apps.governance.agreements import Surface, join
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools import TOOLS
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from apps.api.inside import Answered, Asked, Caller, ask
-from apps.governance.schemas import Schema
+from apps.governance.act_schemas import Schema
 from apps.mcp_server.answers import Told, misused, refused, told
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apps.api.inside import Answered, Asked
+from apps.governance.act_schemas import Schema
 from apps.governance.row_ids import LONGEST_NUMBER
-from apps.governance.schemas import Schema
 from apps.mcp_server.answers import shown
 
 MOST_ROWS: Final = 100

@@ -9,9 +9,9 @@ from apps.api.bodies import Body
 from apps.api.inside import Answered, Asked
 from apps.api.shapes import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
 from apps.api.views import ActorView
-from apps.governance.policy import Act
+from apps.governance.act_schemas import Schema
+from apps.governance.policy.table import Act
 from apps.governance.row_ids import LARGEST_NUMBER
-from apps.governance.schemas import Schema
 from apps.mcp_server.answers import shown
 
 # What the database calls an id.

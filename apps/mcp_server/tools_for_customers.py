@@ -6,7 +6,7 @@ from apps.api.conversations import ConversationChange, Rating
 from apps.api.escalations import NewEscalation
 from apps.api.profiles import NewProfile, ProfileChange
 from apps.conversations.models import Conversation
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools_for_itself import READ
 

@@ -7,7 +7,7 @@ from apps.api.decisions import NewProposal
 from apps.api.memories import MemoryChange, NewMemory
 from apps.api.personas import PersonaChange
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 
 READ: Final = "The version you read. If it has changed since, nothing is written and you are told the current one."

@@ -5,7 +5,7 @@ from typing import Final
 from apps.api.bodies import Decision
 from apps.api.notes import NewNote, NoteChange
 from apps.api.schedules import NewSchedule
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools_for_customers import CUSTOMER
 from apps.mcp_server.tools_for_itself import READ

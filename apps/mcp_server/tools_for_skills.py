@@ -5,7 +5,7 @@ from typing import Final
 from apps.api.decisions import NewProposal
 from apps.api.skills import NewSkill, SkillChange
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools_for_itself import READ
 

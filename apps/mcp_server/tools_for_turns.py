@@ -3,7 +3,7 @@
 from typing import Final
 
 from apps.api.elsewhere import SessionOpening, ToolCalling, TurnReport
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 
 SESSION: Final = {

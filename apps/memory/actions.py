@@ -5,12 +5,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import governed, refuse_foreign, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import governed, refuse_foreign, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.dating import keep_dates, keep_profile_dates
 from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
 from apps.memory.ledger import keep_lines

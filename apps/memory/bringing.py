@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.memory.actions import create_memory
 from apps.memory.holding import Share, hold_back, waiting_and_refused

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 from apps.memory.ledger import Remembered, keep_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.profile_ledger import date_profile_lines

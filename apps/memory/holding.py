@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.governance.acting import acting
-from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, Unheard
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import ProposedChange
-from apps.governance.text import content_sha256
-from apps.governance.tiers import Touch, tier_of
+from apps.governance.policy.risk_tiers import Touch, tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import open_proposal
+from apps.governance.proposals.approval_rules import ProposedChange
+from apps.governance.stored_text import content_sha256
 from apps.memory.dating import proposed_dates
 from apps.memory.ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from apps.governance.acting import acting
-from apps.governance.actions import quarantine_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
+from apps.governance.governed_write import governed
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import quarantine_proposal
 from apps.memory.dating import keep_dates, keep_profile_dates, proposed_dates
 from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines

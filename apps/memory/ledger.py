@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
 from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.models import AGENT, AgentMemory, MemoryBlock

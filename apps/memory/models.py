@@ -6,9 +6,9 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.stored_text import plain_text
 from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.rules import (
     BLOCK_CHARACTERS,

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
 from apps.memory.ledger import DATED, ENDS, dated, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
+from apps.governance.governed_write import governed
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.tier_models import DISTILLER, MemoryTier
 
 Facts = Sequence[Mapping[str, Any]]

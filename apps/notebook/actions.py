@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.notebook.models import Note
 from apps.notebook.rules import OF_A_CUSTOMER, Refused, key_for, limit_for, too_many
 

@@ -8,10 +8,9 @@ from django.db import models
 from django_fsm import transition
 
 from apps.governance.actors import Actor, Role
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
 from apps.notebook.rules import REMINDER, SCRATCH, TASK, TEXT_CHARACTERS, flaws
 
 

@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Stale
 from apps.notebook.actions import drop_note
 from apps.notebook.models import Note

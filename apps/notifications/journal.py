@@ -12,8 +12,8 @@ from django.db.models import F, Func, QuerySet, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor, NotPermitted
 from apps.notifications.models import EmailNotification, NotificationPreferences
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apps.governance.acting import one_shot
+from apps.governance.database.actor_transaction import one_shot
 from apps.governance.models import Proposal
 from apps.llm.model_backend import JsonObject
 from apps.tenants.identity import system_actor

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.urls import reverse
 
-from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, outside
 from apps.notifications.journal import Held, begin_notice, claim, let_go, note_moot, note_tried, waiting_notice
 from apps.notifications.mail import Failed, MailServer, send
 from apps.notifications.message import OWN_PAGE, Message, worded

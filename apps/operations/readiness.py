@@ -18,7 +18,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.governance.walls import security_drift
+from apps.governance.database_drift.security_catalog import security_drift
 from apps.runtime.airing import broker
 from apps.runtime.alarms import ringing
 

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Invalid, NotPermitted, refuse_blank
+from apps.governance.governed_write import governed, refuse_foreign, take_values
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import ProposedChange, refuse_flaws
-from apps.governance.text import content_sha256
-from apps.governance.tiers import Touch, tier_of
+from apps.governance.policy.risk_tiers import Touch, tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import open_proposal
+from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
+from apps.governance.stored_text import content_sha256
 from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.personas.rules import touches
 from apps.tenants.flavours import refuse_agent_for_customers

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import create_persona
 from apps.tenants.actions import create_agent
 from apps.tenants.models import Agent

@@ -8,10 +8,9 @@ from django.db import models
 from django_fsm import transition
 
 from apps.governance.actors import Actor, Role
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import content_sha256, plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import content_sha256, plain_text
 from apps.personas.rules import (
     LINE_KEY_CHARACTERS,
     LOCALE,

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
 
 RULE_CHARACTERS: Final = 2_000
 LINE_KEY_CHARACTERS: Final = 80

@@ -5,9 +5,9 @@ from datetime import datetime
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.door import governed
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 from apps.restore.models import Checkpoint
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import restore_version, retire_version
 from apps.learning.lessons.models import LearningVersion
 from apps.restore.steps import Note, Pair, Step, step

@@ -5,9 +5,9 @@ from typing import ClassVar
 from django.core.validators import MaxLengthValidator
 from django.db import models
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.stored_text import plain_text
 
 
 class Checkpoint(Governed):

@@ -10,13 +10,12 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.authority import may
+from apps.governance.audit.row_history import record_named, records_at
+from apps.governance.authorization import may
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Erased, Invalid, NotPermitted
-from apps.governance.history import records_at
 from apps.governance.models import Governed
-from apps.governance.versions import record_named
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule

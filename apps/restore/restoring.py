@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
-from apps.governance.occasions import occasion
+from apps.governance.governed_write import occasion
 from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, Target, lacking, plan

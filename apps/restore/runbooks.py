@@ -6,7 +6,7 @@ from functools import partial
 
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.restore.rules import fresh_name
 from apps.restore.steps import Note, Pair, Step, Values, differing, step
 from apps.skills.actions import (

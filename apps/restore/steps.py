@@ -9,9 +9,9 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Model
 
 from apps.governance.actors import Actor
-from apps.governance.history import row_of
+from apps.governance.audit.row_history import row_of
 from apps.governance.models import ChangeRecord, Governed
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 
 Row = TypeVar("Row", bound=Governed)
 Values = dict[str, Any]  # Any: whatever a row's fields hold

@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_memory, amend_profile, write_block
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
-from apps.governance.proposals import Base
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
+from apps.governance.proposals.approval_rules import Base
 
 # Field by field; Any, for a field may be a text, a number or lines.
 Values = Mapping[str, Any]

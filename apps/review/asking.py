@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Proposal, Taint
+from apps.governance.models.base import GovernedQuerySet
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona, StandingRule
 from apps.review.applier import Target, Values

@@ -5,13 +5,13 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from apps.governance.actors import Actor
-from apps.governance.authority import check_actor
+from apps.governance.authorization import check_actor
 from apps.governance.errors import Conflicting, NotPermitted
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import refuse_undecidable
-from apps.governance.tiers import Tier, tier_of
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.risk_tiers import Tier, tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import refuse_undecidable
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Target
 from apps.review.decisions import needs_rebase

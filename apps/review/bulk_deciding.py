@@ -11,15 +11,14 @@ from typing import Final
 
 from django.db import InterfaceError, OperationalError
 
-from apps.governance.acting import acting, outside
-from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_stale
+from apps.governance.database.actor_transaction import acting, outside
 from apps.governance.errors import GovernanceError, NotVisible
+from apps.governance.governed_write import occasion, refuse_stale
 from apps.governance.models import Proposal
-from apps.governance.occasions import occasion
-from apps.governance.proposals import refuse_undecidable
-from apps.governance.tiers import Tier
+from apps.governance.policy.risk_tiers import Tier
+from apps.governance.proposals.actions import reject_proposal
+from apps.governance.proposals.approval_rules import refuse_undecidable
 from apps.review.bulk import Verb, refuse_above_low, refuse_apart
 from apps.review.bulk_journal import next_item, note_item, refuse_rest
 from apps.review.decisions import Yes, approve

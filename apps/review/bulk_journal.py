@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.authority import authorize
+from apps.governance.authorization import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, MissingActor, NotVisible
 from apps.governance.models import Proposal
 from apps.review.bulk import ACTS, MOST, Verb

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.governance.acting import acting
-from apps.governance.actions import approve_proposal, rebase_proposal, settle_proposal, undo_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, refuse_stale
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, Invalid, NeedsRebase, NotVisible
+from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy import Act
-from apps.governance.proposals import Verdict, has_enough, panel_of, refuse_undecidable, refuse_unseen
-from apps.governance.tiers import tier_of
+from apps.governance.policy.risk_tiers import tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import approve_proposal, rebase_proposal, settle_proposal, undo_proposal
+from apps.governance.proposals.approval_rules import Verdict, has_enough, panel_of, refuse_undecidable, refuse_unseen
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Target, Values, changed
 from apps.review.registry import ACT_OF, applier_of, held_target

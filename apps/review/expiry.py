@@ -2,10 +2,10 @@
 
 import logging
 
-from apps.governance.acting import acting
-from apps.governance.actions import expire_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import expire_proposal
 from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditLink, ChangeRecord, Governed, Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.identity import system_actor
 
 # Whoever is further behind reads anew: that is less work than to be told of each.

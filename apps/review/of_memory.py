@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_foreign
 from apps.governance.errors import Invalid
+from apps.governance.governed_write import refuse_foreign
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import refuse_flaws
-from apps.governance.text import content_sha256
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import refuse_flaws
+from apps.governance.stored_text import content_sha256
 from apps.memory.actions import amend_block, amend_memory, amend_profile
 from apps.memory.dating import proposed_dates
 from apps.memory.holding import profile_sha256

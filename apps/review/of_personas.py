@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_foreign
 from apps.governance.errors import Invalid
+from apps.governance.governed_write import refuse_foreign
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
-from apps.governance.proposals import refuse_flaws
-from apps.governance.text import content_sha256
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import refuse_flaws
+from apps.governance.stored_text import content_sha256
 from apps.personas.actions import add_rule, amend_persona, amend_rule, retire_rule
 from apps.personas.models import SECTIONS, Persona, StandingRule
 from apps.personas.rules import touches

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_foreign
 from apps.governance.errors import Invalid
+from apps.governance.governed_write import refuse_foreign
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
-from apps.governance.proposals import refuse_flaws
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.review.applier import Applier, Beside, Values, over
 from apps.skills.actions import deprecate_skill, revise_skill
 from apps.skills.files import Read, read_file

@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Q
 
 from apps.governance.models import Proposal
-from apps.governance.review_models import CLAIM_STANDS
+from apps.governance.models.proposals import CLAIM_STANDS
 
 State = Proposal.State
 # A weekend and a day: who waits longer than this was forgotten.

@@ -6,9 +6,9 @@ from typing import cast
 
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy import Act
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.table import Act
 from apps.review import of_memory, of_personas, of_skills
 from apps.review.applier import Applier, Target
 

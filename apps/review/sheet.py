@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Approval, Governed, Proposal
-from apps.governance.proposals import Would, authors_of, panel_of, reviewers_of
-from apps.governance.tiers import Panel, Touch
+from apps.governance.policy.risk_tiers import Panel, Touch
+from apps.governance.proposals.approval_rules import Would, authors_of, panel_of, reviewers_of
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Beside, Values, changed, over
 from apps.review.decisions import needs_rebase

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
-from apps.governance.agreements import Surface, join
-from apps.governance.policy import POLICY, Act
-from apps.governance.schemas import schema_of
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.tooling import HouseTool
 

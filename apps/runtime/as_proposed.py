@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from apps.governance.models import Governed, Taint
-from apps.governance.proposals import Would
+from apps.governance.proposals.approval_rules import Would
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import Persona, PersonaOverlay, StandingRule
 from apps.runtime.rows import Rows

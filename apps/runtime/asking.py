@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.desk.models import Draft
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.history import stamps
+from apps.governance.audit.row_history import stamps
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
 from apps.learning.lessons.models import Example as KeptExample
 from apps.learning.lessons.models import LearningVersion

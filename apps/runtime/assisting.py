@@ -12,12 +12,12 @@ from django.db.models import Q
 
 from apps.conversations.models import Conversation, Message
 from apps.desk.waiting import waiting_drafts, waiting_escalations
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, may
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted, NotVisible
+from apps.governance.governed_write import authorize, may
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay

@@ -6,7 +6,7 @@ Only workers load this module before they need it: the vendor's SDK takes a seco
 from django.conf import settings
 from django.db import connection
 
-from apps.governance.acting import acting_actor
+from apps.governance.database.actor_transaction import acting_actor
 from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
 from apps.llm.anthropic.sync_client import backend_at, waiting_backend_at
 from apps.llm.mcp_client.client import call_tool

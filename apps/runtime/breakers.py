@@ -14,8 +14,8 @@ from typing import Final
 
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.llm.model_backend import BackendError
 from apps.runtime.breaking import (
     PROBE,

@@ -9,11 +9,11 @@ from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError, IllegalTransition
-from apps.governance.refusals import note
-from apps.governance.text import storable_text
+from apps.governance.refusal_log import note
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import JsonObject, Tool, ToolUse
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, SAVED_ENOUGH, Counter, Repeat

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from apps.conversations.models import Conversation
 from apps.conversations.rules import ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
 from apps.prompt.builtin_tools import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.claims import Claim

@@ -5,8 +5,8 @@ from typing import Final
 
 from django.db import connection
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import SessionPart
 
 # Of each row, the latest sessions; the count is of all.

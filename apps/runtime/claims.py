@@ -11,8 +11,8 @@ from django.conf import settings
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import NOWHERE, ToolCall
-from apps.governance.acting import one_shot
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import one_shot
 from apps.llm.model_backend import JsonObject
 from apps.prompt.rendering.segments import Part
 from apps.runtime.brought import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of

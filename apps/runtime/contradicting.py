@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
 from apps.learning.contradictions.looks import Extent, Held, claim_look, end_look
 from apps.learning.contradictions.models import Contradiction

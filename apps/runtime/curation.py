@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.db import connection
 
 from apps.conversations.taking_up import TAKES_UP
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.reading_calls import GAVE_APPROVED
 from apps.skills.curating import Figures, Newer, Share, Suggestion, suggestions
 from apps.skills.models import Skill

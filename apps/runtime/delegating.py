@@ -10,11 +10,11 @@ from apps.conversations.arriving import refuse_flaws
 from apps.conversations.asking import agents_above, open_below, put
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotVisible
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import DELEGATE, ENQUEUE_PARENT
 from apps.prompt.sanitizer.clean import sanitize

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.runtime.parcels import Forgotten, Parcel, Try, packed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen

@@ -9,8 +9,8 @@ from operator import itemgetter
 
 from django.db import DatabaseError
 
-from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import one_shot
 from apps.llm.cache_rules import Entry
 from apps.llm.model_backend import JsonObject
 from apps.runtime.brought import Told

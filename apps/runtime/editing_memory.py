@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
 from apps.llm.model_backend import Json, JsonObject

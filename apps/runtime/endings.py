@@ -11,8 +11,8 @@ from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import Conflicting
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import ToolCall
-from apps.governance.text import storable_text
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, Reply
 from apps.llm.prices import NO_RATES, OwnRates, priced
 from apps.runtime.models import ToolStep

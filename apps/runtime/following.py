@@ -8,8 +8,8 @@ from typing import Self
 from django.db.models import OuterRef, Q, Subquery
 
 from apps.conversations.models import Conversation, Message
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.runtime.models import ToolStep, Turn
 from apps.tenants.identity import system_actor

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import QuerySet, Sum
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed
-from apps.governance.proposals import Would
+from apps.governance.proposals.approval_rules import Would
 from apps.llm.prices import Price, price_of
 from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import CustomerProfile

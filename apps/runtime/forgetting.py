@@ -9,7 +9,7 @@ from django.db import DatabaseError
 
 from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting, one_shot
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import GovernanceError
 from apps.tenants.identity import system_actor
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.prompt.rendering.segments import Assembled, Part, encode_segments
 from apps.runtime.models import Session, SessionPart, SnapshotPart
 

@@ -8,12 +8,12 @@ from operator import or_
 
 from django.db.models import Q
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.history import Field, Stamp, stamps
+from apps.governance.audit.row_history import Field, Stamp, stamps
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Governed
-from apps.governance.policy import Act
-from apps.governance.proposals import Would
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import Would
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import prompt_input as values

@@ -9,11 +9,11 @@ from apps.conversations.actions import receive_message
 from apps.conversations.arriving import Thread
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.standing import refuse_other_runner
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import Conflicting, NotVisible
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import Request
 from apps.runtime.asking import asked_of
 from apps.runtime.budgets import DaySpent, Money

@@ -4,7 +4,7 @@ from typing import Final
 
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import ESCALATE

@@ -14,8 +14,8 @@ from django.db import connection
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
-from apps.governance.guard import refuse_unless_acting
 from apps.governance.models import Taint
+from apps.governance.models.base import refuse_unless_acting
 from apps.prompt.builtin_tools import HOUSE
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.text_reuse.derived_lines import Heard, derived

@@ -3,11 +3,11 @@
 None takes a customer argument: whom the agent serves stands in its actor, and PostgreSQL shows nobody else.
 """
 
-from apps.governance.acting import acting
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotVisible, Stale
-from apps.governance.policy import Act
-from apps.governance.proposals import rejected_before, why
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import rejected_before, why
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told

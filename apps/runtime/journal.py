@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import IntegrityError, connection
 
 from apps.conversations.models import Conversation, Message
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.governance.text import storable_text
+from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject
 from apps.runtime.claims import Claim
 from apps.runtime.entries import cost_of, has_asked, message_rows, without_transcript

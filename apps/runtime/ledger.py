@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from django.db import DatabaseError
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Reply
 from apps.llm.prices import price_of
 from apps.prompt.cache.cost_attribution import Charged, Parting, Sent, by_slot, parting

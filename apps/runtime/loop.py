@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from apps.governance.text import storable_text
+from apps.governance.stored_text import storable_text
 from apps.llm.cache_blocks import with_marks, with_note
 from apps.llm.model_backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
 from apps.prompt.builtin_tools import BETWEEN_AGENTS

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from django.utils.dateparse import parse_datetime
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible
 from apps.llm.model_backend import Json, JsonObject
 from apps.notebook.actions import drop_note, finish_note, write_note

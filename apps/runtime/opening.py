@@ -5,8 +5,8 @@ from functools import partial
 from django.conf import settings
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.accounts import Account
 from apps.runtime.asking import save_with
 from apps.runtime.budgets import LOOP_WINDOW, SAVES_OF_A_NUDGE, DaySpent, TurnKind, loop_of, steps_allowed

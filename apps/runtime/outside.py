@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from apps.conversations.rules import ToolCall
-from apps.governance.text import storable_text
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import JsonObject, Tool, ToolUse
 from apps.runtime.models import ToolStep
 

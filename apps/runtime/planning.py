@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE

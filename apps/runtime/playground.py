@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.governance.proposals import Would
+from apps.governance.proposals.approval_rules import Would
 from apps.prompt.prompt_input import Source
 from apps.prompt.rendering.segments import Assembled, Part, Segment
 from apps.review.sheet import sheet_of

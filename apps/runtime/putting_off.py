@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from random import random
 
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.llm.model_backend import BackendError, JsonObject, SpendLimitReached
 from apps.runtime.breakers import HeldBack
 from apps.runtime.claims import Claim

@@ -12,8 +12,8 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.kill_switches.models import KillSwitch
 from apps.prompt.builtin_tools import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from apps.conversations.rules import EVENT_CHARACTERS
-from apps.governance.text import storable_text
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, StopReason, ToolUse, Usage
 from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.steps import canonical_object

@@ -7,10 +7,10 @@ from typing import Any, Final
 from apps.conversations.models import InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.models import Draft
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import Conflicting, Invalid
-from apps.governance.text import content_sha256
+from apps.governance.stored_text import content_sha256
 from apps.llm.model_backend import JsonObject, Reply, ToolUse
 from apps.prompt.builtin_tools import HOUSE, ROUTING
 from apps.prompt.rendering.data_fences import canonical_json

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject
 from apps.runtime.claims import Claim
 from apps.runtime.journal import restart

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.history import rows_at
+from apps.governance.audit.row_history import rows_at
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.notebook.models import Note

@@ -1,8 +1,8 @@
 """Whether a run may still happen when its turn begins: what waited long may have been overtaken by a decision."""
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.loop import TurnFailed
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.skills.models import Skill

@@ -16,13 +16,13 @@ from django.db.models.functions import Now
 from apps.conversations.actions import open_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import EVENT_CHARACTERS, NOWHERE
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, NotVisible
-from apps.governance.policy import Act
-from apps.governance.refusals import noting
-from apps.governance.text import content_sha256
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import noting
+from apps.governance.stored_text import content_sha256
 from apps.prompt.rendering.scheduled_task import Task, scheduled_task
 from apps.runtime.forgetting import forget_all
 from apps.runtime.kick import kick_turn

@@ -16,11 +16,11 @@ from apps.conversations.actions import hand_back_conversation, send_message
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotVisible, Stale
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
 from apps.prompt.prompt_input import Event, EventKind, Source, TurnInput
 from apps.prompt.rendering.segments import Part, encode_segments

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from apps.conversations.rules import ToolCall
-from apps.governance.text import storable_text
+from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.builtin_tools import GET_SKILL, SKILL_VIEW
 from apps.prompt.rendering.data_fences import canonical

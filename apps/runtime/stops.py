@@ -3,8 +3,8 @@
 from typing import Final
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Frozen
 from apps.kill_switches.models import KillSwitch
 

@@ -6,12 +6,12 @@ A draft is one agent's and all its customers': where it carries words of a conve
 from collections.abc import Mapping
 from typing import Any, Final
 
-from apps.governance.acting import acting
-from apps.governance.door import authorize, refuse_stale
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible
+from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import rejected_before, why
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import rejected_before, why
 from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.prompt.rendering.data_fences import canonical_json

@@ -8,10 +8,10 @@ from typing import Any, Final
 from django.db import connection
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
-from apps.governance.governed import Governed
+from apps.governance.models.base import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import summary_of
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier

@@ -6,11 +6,11 @@ from typing import Final
 
 from apps.conversations.models import Conversation
 from apps.conversations.rules import ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, refuse_blank
-from apps.governance.policy import Act
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import JsonObject
 from apps.prompt.instruction_texts import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
 from apps.runtime.others_tools import OthersTool

@@ -10,8 +10,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.mcp_client.tool_server import Listing, NotAsked, Place, ToolServerFailed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen, unseal

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent

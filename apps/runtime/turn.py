@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from django.db import InterfaceError, OperationalError
 
 from apps.conversations.rules import ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import BackendError, ContextExceeded, JsonObject, Reply, ToolUse, WhoActs
 from apps.runtime.asking import asked_of
 from apps.runtime.breakers import HeldBack, note_answer, note_failure, permitted

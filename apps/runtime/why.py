@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.prompt.prompt_input import Slot, Source

@@ -5,13 +5,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
-from apps.governance.refusals import Subject, noting
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import Subject, noting
 from apps.prompt.builtin_tools import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time

@@ -8,10 +8,9 @@ from django.db import models
 from django.db.models.functions import Now
 from django_fsm import transition
 
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
 from apps.schedules.rules import CRON_CHARACTERS, INSTRUCTION_CHARACTERS, ONCE, SKIP, flaw_of
 from apps.tenants.models import known_timezone
 

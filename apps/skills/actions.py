@@ -9,23 +9,23 @@ from django.db import ProgrammingError
 from django.db.models import F
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import (
+from apps.governance.actors import Actor
+from apps.governance.authorization import check_actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.deferred_constraints import check_references_to
+from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, Stale
+from apps.governance.governed_write import authorize, governed, refuse_stale, take_values
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy.risk_tiers import tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import (
     approve_proposal,
     reject_proposal,
     settle_proposal,
     withdraw_proposal,
 )
-from apps.governance.actors import Actor
-from apps.governance.authority import check_actor
-from apps.governance.door import authorize, governed, refuse_stale, take_values
-from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, Stale
-from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import Verdict, has_enough
-from apps.governance.references import check_references_to
-from apps.governance.refusals import Subject, noting
-from apps.governance.tiers import tier_of
+from apps.governance.proposals.approval_rules import Verdict, has_enough
+from apps.governance.refusal_log import Subject, noting
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposing import (

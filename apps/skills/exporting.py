@@ -6,8 +6,8 @@ from io import BytesIO
 from pathlib import PurePosixPath
 from typing import IO, Final
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotPermitted, NotVisible
 from apps.skills.archives import UNPACKED_BYTES, Entry, pack
 from apps.skills.files import content_of

@@ -3,8 +3,8 @@
 import json
 from typing import Final
 
-from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import one_shot
 from apps.governance.row_ids import LARGEST_NUMBER
 from apps.skills.models import Skill
 

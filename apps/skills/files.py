@@ -4,11 +4,11 @@ import hashlib
 import logging
 from dataclasses import dataclass
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
-from apps.governance.policy import Act
-from apps.governance.refusals import Subject, noting
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import Subject, noting
 from apps.skills.models import Skill
 from apps.skills.rules import FILE_CHARACTERS, Attached, Refused
 from apps.skills.store import bytes_at

@@ -11,12 +11,12 @@ from typing import IO, Any, Final
 
 from django.conf import settings
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.authority import authorize
+from apps.governance.authorization import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.models import Taint
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from apps.skills.actions import draft_skill
 from apps.skills.archives import Entry, Unreadable, entries_in, entries_under
 from apps.skills.incoming import Incoming, IncomingFile, Limits, skills_among

@@ -3,9 +3,9 @@
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.door import governed
 from apps.governance.errors import Conflicting, refuse_blank
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 from apps.skills.curating import KEPT
 from apps.skills.models import Skill
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from apps.governance.acting import acting
-from apps.governance.actions import open_proposal, reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_foreign, refuse_stale
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, FindingsUnconfirmed, IllegalTransition, NotPermitted, Unseen
+from apps.governance.governed_write import refuse_foreign, refuse_stale
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
-from apps.governance.policy import Act
-from apps.governance.proposals import ProposedChange, refuse_flaws
-from apps.governance.tiers import Tier, Touch, tier_of
+from apps.governance.policy.risk_tiers import Tier, Touch, tier_of
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import open_proposal, reject_proposal
+from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.skills.models import Skill
 from apps.skills.rules import to_confirm_of, touches

@@ -2,11 +2,11 @@
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.skills.models import Skill
 
 

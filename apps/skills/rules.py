@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
 from apps.prompt.builtin_tools import Effect, effects_in
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.prompt.normalization.folding import fold, unfolded

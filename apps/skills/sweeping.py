@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.store import forget, keys_before, tenants_with_files
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Tenant

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from django.conf import settings
 from django.db import connection
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
+from apps.governance.governed_write import authorize
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.skills.actions import attach_file
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill

@@ -9,11 +9,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import governed, invalid, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed, invalid, take_values
+from apps.governance.policy.table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.flavours import refuse_assistant
 from apps.tenants.grant_models import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from django.db import models
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.governance.models.base import GovernedQuerySet
 
 
 class AgentToken(Governed):

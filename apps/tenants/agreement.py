@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from django.core.management import get_commands, load_command_class
 
 from apps.governance.actors import PEOPLE, Role
-from apps.governance.agreements import Surface, join
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
 
 Offered = Mapping[Act, list[str]]
 

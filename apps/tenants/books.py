@@ -6,10 +6,10 @@ from itertools import islice
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.audit import Verified
-from apps.governance.books import line_of, linked_entries, verify_books
+from apps.governance.audit.hash_chain import Verified
+from apps.governance.audit.log_reader import line_of, linked_entries, verify_books
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import AuditLink
 from apps.tenants.identity import system_actor

@@ -1,8 +1,8 @@
 """Everything that could differ from the policy, asked in one place."""
 
-from apps.governance.agreements import departures
-from apps.governance.rights import rights_drift
-from apps.governance.walls import walls_drift
+from apps.governance.database_drift.role_grants import rights_drift
+from apps.governance.database_drift.security_catalog import walls_drift
+from apps.governance.policy.surface_conformance import departures
 from apps.tenants.floor import grants_beyond_floor
 from apps.tenants.grants import template_drift
 from apps.tenants.policy_page import page_drift

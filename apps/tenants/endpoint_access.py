@@ -1,11 +1,11 @@
 """Who may try an endpoint."""
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
-from apps.governance.policy import Act
-from apps.governance.refusals import noting
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import noting
 from apps.tenants.endpoint_models import Endpoint
 
 

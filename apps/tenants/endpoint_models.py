@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, RegexValidator
 from django.db import models
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.stored_text import plain_text
 from apps.outbound.ssrf import flaw_of
 
 KEY: Final = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"

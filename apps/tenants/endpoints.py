@@ -5,11 +5,11 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed, take_values
+from apps.governance.policy.table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.models import Agent

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.tenants.account_journal import Kind, note_event
 from apps.tenants.factor_models import RecoveryCode, SecondFactor

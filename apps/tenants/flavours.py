@@ -1,7 +1,7 @@
 """Whom an agent may be made to serve: an assistant serves members alone, so nothing of customers is led to one (R129)."""
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible
 from apps.prompt.prompt_input import Flavour
 from apps.tenants.models import Agent

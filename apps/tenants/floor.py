@@ -6,9 +6,9 @@ from typing import Final
 from django.db import connections
 from guardian.models import GroupObjectPermissionBase
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
-from apps.governance.policy import default_grants
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import default_grants
 from apps.tenants.grant_models import RoleTemplateGroupObjectPermission
 from apps.tenants.identity import system_actor
 

@@ -8,9 +8,9 @@ from django.db import models
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from apps.governance.actors import Role
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.policy import POLICY, Act, default_grants
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.table import POLICY, Act, default_grants
 
 NO_GRANT_LEFT: Final = (
     "Grant at least one permission: a role without any would hold its template again. To stop a role altogether, deactivate"

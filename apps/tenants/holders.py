@@ -6,8 +6,8 @@ from enum import StrEnum
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.tenants.identity import agent_actor, memberships_of, person_actor, system_actor, token_digest
 from apps.tenants.models import AgentToken, User

@@ -9,9 +9,9 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.governance.acting import acting, outside, tenant_id_named
 from apps.governance.actors import Actor, Pace, Role
-from apps.governance.policy import Act, codename, default_grants
+from apps.governance.database.actor_transaction import acting, outside, tenant_id_named
+from apps.governance.policy.table import Act, codename, default_grants
 from apps.tenants.models import User
 
 # Where a grant is said; each replaces the one before it, and a limit narrows whatever stands.

@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor, Role
-from apps.governance.door import invalid
+from apps.governance.database.actor_transaction import acting, outside
+from apps.governance.governed_write import invalid
 from apps.tenants.actions import accept_membership, invite_member
 from apps.tenants.identity import person_actor, system_actor
 from apps.tenants.models import Membership, User

@@ -8,8 +8,8 @@ from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
 from apps.governance.actors import Actor, Role
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.governance.models.base import GovernedQuerySet
 
 # What a person may be in a tenant.
 ROLES: Final = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]

@@ -6,10 +6,10 @@ from django.core.validators import MaxLengthValidator, MaxValueValidator, MinVal
 from django.db import models
 
 from apps.governance.actors import Role
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.policy import permissions
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.table import permissions
+from apps.governance.stored_text import plain_text
 from apps.prompt.prompt_input import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.account_models import AccountEvent
 from apps.tenants.agent_tokens import AgentToken

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, outside
 from apps.governance.errors import Conflicting
 from apps.tenants.account_journal import Kind, note_event
 from apps.tenants.actions import deactivate_member, reset_member

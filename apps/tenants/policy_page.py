@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from apps.governance.actors import Role
-from apps.governance.agreements import offers
-from apps.governance.policy import POLICY, Rule
-from apps.governance.rights import rights_of_policy
+from apps.governance.database_drift.role_grants import rights_of_policy
+from apps.governance.policy.surface_conformance import offers
+from apps.governance.policy.table import POLICY, Rule
 from apps.launcher.data_folders import PROJECT
 
 _HEAD: Final = """# Who may do what
 
-This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy.py`.
+This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy/table.py`.
 Nobody edits it; `sync_policy --check` and a test fail when it is out of date.
 
 **yes**: the act applies at once. **proposes**: the same content becomes a proposal and waits for a person. **no**: refused on every

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.models import TenantSettings
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Iterator
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.identity import system_actor
 from apps.tenants.rules import key_flaw, signs

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.prices import Rates
 from apps.tenants.models import ModelPrice
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import NotAuthorised
 from apps.tenants.endpoint_models import Endpoint
 from apps.tenants.sealing import CannotOpen, unseal

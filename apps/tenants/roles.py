@@ -3,7 +3,7 @@
 import psycopg
 from psycopg import sql
 
-from apps.governance.database import ROLES, role_name
+from apps.governance.database.migration_operations import ROLES, role_name
 
 _IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 # What the catalog offers to everybody and no tenant's row security stands before.

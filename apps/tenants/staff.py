@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from apps.governance.acting import acting, tenant_id_named
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, tenant_id_named
 from apps.governance.errors import NotVisible
 from apps.tenants.actions import enter_tenant
 from apps.tenants.identity import staff_actor

@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.stored_text import plain_text
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.prompt_input import Disclosure, SlotOrder
 from apps.tenants.endpoint_models import SealedSecret

@@ -1,8 +1,8 @@
 """What a tenant decided about its reviews, and whom it has for them."""
 
-from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor
-from apps.governance.tiers import Terms
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.risk_tiers import Terms
 from apps.tenants.member_models import OPEN, Membership
 from apps.tenants.models import TenantSettings
 

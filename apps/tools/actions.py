@@ -5,12 +5,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.governed_write import authorize, governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.identity import system_actor
 from apps.tenants.models import SealedSecret

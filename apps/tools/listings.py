@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import NotVisible
-from apps.governance.policy import Act
-from apps.governance.refusals import noting
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.governance.refusal_log import noting
 from apps.llm.mcp_client.tool_server import Listed, Listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined

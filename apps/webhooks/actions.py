@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from apps.governance.policy import Act
+from apps.governance.governed_write import governed, take_values
+from apps.governance.policy.table import Act
 from apps.tenants.sealing import forget, lay_down
 from apps.webhooks.models import EVENTS, Webhook
 from apps.webhooks.rules import secret_flaw

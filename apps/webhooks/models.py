@@ -5,9 +5,9 @@ from typing import ClassVar, Self
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.stored_text import plain_text
 from apps.tenants.endpoint_models import KEY, SealedSecret, key_rule, reachable
 from apps.webhooks.rules import OF_LEARNING, Event
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from apps.governance.acting import one_shot
+from apps.governance.database.actor_transaction import one_shot
 from apps.llm.model_backend import JsonObject
 from apps.tenants.identity import system_actor
 from apps.webhooks.rules import OF_LEARNING, Event

@@ -4,7 +4,7 @@ from typing import Any
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import Backend
 from apps.runtime.driving import answer
 from apps.runtime.models import Session, Turn

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep, Turn
 from apps.tools.actions import allow_tool

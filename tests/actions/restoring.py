@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed
 from apps.prompt.rendering.snapshot import assemble
 from apps.restore.models import Checkpoint

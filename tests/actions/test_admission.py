@@ -12,7 +12,7 @@ from pytest_django import Settings
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn

@@ -6,10 +6,10 @@ import pytest
 
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Refusal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import propose_patch, write_member_overlay

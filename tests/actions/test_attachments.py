@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import Refusal
 from apps.skills.actions import approve_skill, arrange_files, attach_file, deprecate_skill, detach_file

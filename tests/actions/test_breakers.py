@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.breaking import CALLS_TO_JUDGE, OPEN_SECONDS
 from apps.runtime.driving import answer
 from apps.runtime.models import CircuitBreaker, ModelCall, Turn

@@ -5,7 +5,7 @@ import pytest
 from django.conf import settings
 from psycopg import sql
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import ModelCall, Turn
 from tests.actions.conversing import CUSTOMER, prompt, say, take, tell

@@ -6,9 +6,9 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.bulk_deciding import BROKEN, decide_all, decide_next
 from apps.review.models import BulkDecision
 from tests.actions.test_sending_at_once import at_once

@@ -3,11 +3,11 @@
 import pytest
 from django.db import ProgrammingError
 
-from apps.governance.acting import acting
-from apps.governance.actions import quarantine_proposal, snooze_proposal, withdraw_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import quarantine_proposal, snooze_proposal, withdraw_proposal
 from apps.personas.actions import propose_patch
 from apps.review.bulk import MOST, Verb, refuse_apart, targets_of
 from apps.review.bulk_deciding import NO_MEMBER, decide_all, decide_next

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.launcher.child_processes import wait_until
 from apps.llm.model_backend import Reply, Request

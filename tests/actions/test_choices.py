@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.prompt.prompt_input import Disclosure, Flavour, SkillIndex, SlotOrder

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.dating import date_block

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
 from apps.runtime.clashing_notes import clashes_within, texts_of, with_advice_on_notes

@@ -5,10 +5,10 @@ import json
 import pytest
 from django.db import connection
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal, withdraw_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.proposals.actions import reject_proposal, withdraw_proposal
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
 from apps.review.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT

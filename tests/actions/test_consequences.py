@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, MemoryBlock

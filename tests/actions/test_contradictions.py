@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import ChangeRecord
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction

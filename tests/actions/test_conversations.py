@@ -17,8 +17,8 @@ from apps.conversations.actions import (
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.runtime.claims import claim
 from apps.tenants.actions import create_agent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.digest import digest
 from apps.learning.extraction import extract
 from apps.learning.extraction_models import Extraction

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.console.lists import TAB
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.learning.session_log import session_log
 from apps.runtime.curation import curated, suggested

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, create_memory

@@ -13,7 +13,7 @@ from apps.conversations.actions import (
 from apps.conversations.asking import IN_HAND
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT
 from apps.runtime.driving import answer

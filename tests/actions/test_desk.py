@@ -19,8 +19,8 @@ from apps.desk.actions import (
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending
 from apps.desk.waiting import waiting_drafts, waiting_escalations
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
 from apps.governance.models import ChangeRecord, Taint
 from apps.prompt.prompt_input import SendMode

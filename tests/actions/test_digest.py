@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.kill_switches.actions import throw_switch

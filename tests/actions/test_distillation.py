@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid
 from apps.governance.models import Taint
 from apps.kill_switches.actions import throw_switch

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import approve_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine

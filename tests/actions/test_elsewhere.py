@@ -4,7 +4,7 @@ import pytest
 
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.llm.request_body import arguments_of

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.conversations.actions import hand_back_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch

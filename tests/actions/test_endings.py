@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.kill_switches.actions import lift_switch
 from apps.kill_switches.models import KillSwitch

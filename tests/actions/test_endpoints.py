@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.models import ChangeRecord
 from apps.runtime.backends import turn_backend_at

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.conversations.actions import abandon_conversation, import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.learning.extraction import extract
 from apps.learning.extraction_models import Extraction

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from pytest_django import Settings
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.claims import claim
 from apps.learning.extraction import attempt, extract
 from apps.learning.extraction_models import Extraction, ExtractionClaim

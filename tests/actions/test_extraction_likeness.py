@@ -6,7 +6,7 @@ from django.urls import reverse
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from tests.actions.test_extraction import BODY, SOLVED, Verdict, drafts, look, runbook
 from tests.factories import World, make_skill, make_world

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.tenants.actions import amend_settings
 from apps.tenants.attempts import OF_A_NAME, code_succeeded, refused_code_seconds

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed
 from apps.governance.models import Proposal
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
 from apps.review.decisions import rebase
 from apps.review.sheet import Sheet, sheet_of
 from apps.skills.actions import approve_skill

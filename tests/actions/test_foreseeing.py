@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed, Proposal, Taint
-from apps.governance.proposals import Would
+from apps.governance.proposals.approval_rules import Would
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.models import Persona
 from apps.prompt.memory_lines.write_holds import HeldLine

@@ -16,7 +16,7 @@ from apps.conversations.actions import (
     take_over_conversation,
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.runtime.forgetting import AT_ONCE, forget, forget_all
 from apps.runtime.models import Turn

@@ -9,13 +9,13 @@ from django.db import connection
 from apps.conversations.actions import append_messages
 from apps.conversations.forgetting import forget_conversation
 from apps.conversations.rules import Line
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.database import function_text
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.database.migration_operations import function_text
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import ProfileLine
-from apps.tenants.found import Found, rows_with_words
 from tests.committing import committing
 from tests.factories import (
     World,

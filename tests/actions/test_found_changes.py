@@ -7,14 +7,14 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from apps.governance.acting import acting
-from apps.governance.database import function_text
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.database.migration_operations import function_text
 from apps.governance.models import ChangeRecord, Governed
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory, amend_profile
 from apps.personas.actions import amend_persona, amend_rule
 from apps.skills.actions import deprecate_skill
-from apps.tenants.found import Found, rows_with_words
 from tests.committing import committing
 from tests.factories import (
     World,

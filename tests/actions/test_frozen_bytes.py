@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.prompt.prompt_input import Slot, Source
 from apps.prompt.rendering.segments import decode_segments

@@ -9,12 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import ANYWHERE, Actor, Role
-from apps.governance.door import authorize, may
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.governed_write import authorize, may
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act, codename, default_grants
+from apps.governance.policy.table import Act, codename, default_grants
 from apps.memory.actions import amend_memory, amend_profile
 from apps.restore.plan import MomentTarget, plan
 from apps.skills.actions import approve_skill, draft_skill

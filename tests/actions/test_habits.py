@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord, Proposal
 from apps.kill_switches.actions import lift_switch, throw_switch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import Proposal
 from apps.learning.capture import attempt_capture

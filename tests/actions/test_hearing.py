@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.write_holds import MemoryReview

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.conversations.actions import append_messages, open_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor
 from apps.governance.models import Taint
 from apps.memory.actions import create_memory, write_block

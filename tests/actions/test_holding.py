@@ -3,10 +3,10 @@
 import pytest
 from django.db import ProgrammingError, connection
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Unheard
 from apps.governance.models import ChangeRecord, Governed, Proposal
+from apps.governance.proposals.actions import reject_proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory
 from apps.memory.holding import told
 from apps.memory.models import AgentMemory, MemoryBlock

@@ -6,7 +6,7 @@ import pytest
 from django.db.models.functions import Now
 
 from apps.conversations.models import Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory
 from apps.runtime.claims import claim

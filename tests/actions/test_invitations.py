@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.tenants.actions import accept_membership, deactivate_member, reactivate_member

@@ -4,7 +4,7 @@ import pytest
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.runtime.sessions import thawed

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.digest import digest
 from apps.learning.lessons.actions import activate_version, retire_version
 from apps.runtime.models import Turn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.exporting import approved_all, approved_one, zipped

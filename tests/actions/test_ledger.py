@@ -3,7 +3,7 @@
 import pytest
 
 from apps.conversations.models import Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.prompt.cache.cost_attribution import charges_of

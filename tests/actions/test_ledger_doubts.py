@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings as installation
 from psycopg import sql
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.llm.cache_blocks import request_blocks
 from apps.llm.model_backend import Backend, Reply, Request, Usage

@@ -6,9 +6,9 @@ from threading import Barrier
 import pytest
 from django.db import connections
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import reject_proposal
 from apps.learning.capture import attempt_capture, capture
 from apps.learning.lessons.actions import reject_version, withdraw_version
 from apps.learning.lessons.models import Lesson, LessonCase

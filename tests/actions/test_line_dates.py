@@ -7,7 +7,7 @@ import pytest
 from django.db import ProgrammingError, connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_block, amend_memory

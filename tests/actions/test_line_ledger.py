@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, ProgrammingError
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.memory.actions import amend_block, amend_memory, approve_block, approve_memory, write_block
 from apps.memory.models import MemoryBlock, MemoryLine

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.audit.row_history import records_naming
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
-from apps.governance.history import records_naming
 from apps.governance.models import Governed, Proposal
 from apps.learning.lineage import Descendant, descendants, quarantine_descendants
 from apps.memory.actions import amend_memory, amend_profile

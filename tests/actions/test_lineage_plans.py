@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.learning.lineage import descendants
 from tests.actions.test_lineage import reach

@@ -5,8 +5,8 @@ from django.db import IntegrityError, transaction
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.personas.actions import create_identity_card
 from apps.personas.models import IdentityCard

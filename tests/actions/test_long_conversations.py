@@ -3,7 +3,7 @@
 import pytest
 
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall, Turn
 from tests.actions.conversing import fault, lease_runs_out, lines, reply, say, take, tell, tool
 from tests.factories import World, make_world

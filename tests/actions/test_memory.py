@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_memory, amend_profile, approve_memory, create_memory, create_profile

@@ -6,7 +6,7 @@ from time import monotonic
 import pytest
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from tests.actions.conversing import take, tell

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.learning.extraction import extract, learning_model
 from apps.learning.tier_models import TierRun

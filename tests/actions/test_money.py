@@ -8,7 +8,7 @@ from django.db.models import Sum
 from django.test import override_settings
 
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.llm.prices import cost_micro_usd
 from apps.prompt.rendering.user_turn import last_step

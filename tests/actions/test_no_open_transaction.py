@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.backends import engine_backend, turn_backend, turn_backend_at
 from apps.tenants.reached import Reached
 from tests.factories import World, make_world

@@ -3,11 +3,11 @@
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed, Frozen, NeedsAnotherReviewer, NotPermitted, Unseen
 from apps.governance.models import Approval, Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_profile, approve_block, create_profile, write_block

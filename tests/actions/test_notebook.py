@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Taint
 from apps.kill_switches.actions import throw_switch

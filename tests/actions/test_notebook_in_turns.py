@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Taint
 from apps.llm.model_backend import JsonObject

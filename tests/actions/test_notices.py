@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.desk.actions import dismiss_escalation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor, NotPermitted
 from apps.notifications.journal import claim, own_terms, set_terms
 from apps.notifications.models import EmailNotification, NotificationPreferences

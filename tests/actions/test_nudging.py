@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.models import AgentMemory
 from apps.runtime.budgets import SAVED_ENOUGH
 from apps.runtime.rules import TURNS_BETWEEN_NUDGES

@@ -4,7 +4,7 @@ import pytest
 
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from tests.factories import World, make_event, make_world
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from apps.governance.acting import acting, acting_actor, outside
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting, acting_actor, outside
 from apps.governance.errors import Conflicting, IllegalTransition
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member, change_role, deactivate_member, limit_member, reactivate_member
 from apps.tenants.grant_models import MemberLimit
 from apps.tenants.identity import member_named, memberships_of

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal, settle_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import reject_proposal, settle_proposal
 from apps.personas.actions import (
     activate_persona,
     amend_persona,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Taint
 from apps.schedules.models import Schedule
 from apps.schedules.rules import SCHEDULES_PER_AGENT

@@ -13,7 +13,7 @@ from apps.conversations.actions import (
     take_over_conversation,
 )
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Proposal, Taint
 from apps.kill_switches.models import KillSwitch

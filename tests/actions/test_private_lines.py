@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory, approve_memory
 from apps.memory.models import AgentMemory

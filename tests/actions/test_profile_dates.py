@@ -7,10 +7,10 @@ import pytest
 from django.db import ProgrammingError, connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import release_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Proposal, Taint
+from apps.governance.proposals.actions import release_proposal
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
 from apps.memory.joining import withhold_profile

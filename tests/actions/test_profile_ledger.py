@@ -4,7 +4,7 @@ import pytest
 from django.db import ProgrammingError, connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.joining import withhold_profile

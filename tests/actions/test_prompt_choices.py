@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.prompt.instruction_texts import DISCLOSURES, PLATFORM_CORE
 from apps.prompt.parsing.system_prompt import read_system
 from apps.prompt.parsing.user_turn import read_turn

@@ -4,7 +4,7 @@ import pytest
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.learning.extraction import extract
 from apps.skills.models import Skill

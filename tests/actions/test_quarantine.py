@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.runtime.gather import gather

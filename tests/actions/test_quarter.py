@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.digest import digest
 from apps.learning.digest_models import DigestRun
 from apps.learning.lessons.actions import activate_version, reject_version

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal, Taint
+from apps.governance.proposals.actions import reject_proposal
 from apps.learning.reflection_models import Reflection
 from apps.memory.actions import create_memory
 from apps.memory.bringing import LINES_WAITING, bring_lines

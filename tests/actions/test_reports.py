@@ -10,7 +10,7 @@ from apps.desk.reports.actions import make_report as file_report
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.learning.reporting import report_reply

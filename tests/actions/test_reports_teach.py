@@ -8,7 +8,7 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.capture import capture
 from apps.learning.extraction import extract, shown
 from apps.learning.extraction_models import Extraction

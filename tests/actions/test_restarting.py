@@ -8,7 +8,7 @@ import pytest
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, ToolStep, Turn

@@ -5,10 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.audit.row_history import records_of, version_of
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord
-from apps.governance.versions import records_of, version_of
 from apps.memory.actions import amend_block, amend_memory, amend_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (

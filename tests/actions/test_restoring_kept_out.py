@@ -3,10 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal, release_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.proposals.actions import reject_proposal, release_proposal
 from apps.learning.lessons.actions import withdraw_version
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.actions import amend_memory, amend_profile

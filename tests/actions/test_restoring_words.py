@@ -15,7 +15,7 @@ from apps.restore.plan import RowTarget, plan
 from tests.actions.restoring import carry_out, of_agent, only, said, told_now
 from tests.committing import committing
 from tests.factories import World, make_block, make_memory, make_overlay, make_persona, make_world
-from tests.governance.test_history import erase
+from tests.governance.audit.test_row_history import erase
 
 pytestmark = pytest.mark.kernel
 

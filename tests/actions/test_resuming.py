@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.llm.model_backend import JsonObject, Reply, Request, Tool
 from apps.memory.models import AgentMemory

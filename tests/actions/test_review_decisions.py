@@ -4,13 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.governance.acting import acting
-from apps.governance.actions import (
-    approve_proposal,
-    reject_proposal,
-    undo_proposal,
-)
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import (
     Conflicting,
     FindingsUnconfirmed,
@@ -23,8 +18,13 @@ from apps.governance.errors import (
     Unseen,
 )
 from apps.governance.models import Approval, Proposal
-from apps.governance.proposals import Verdict
-from apps.governance.tiers import Tier
+from apps.governance.policy.risk_tiers import Tier
+from apps.governance.proposals.actions import (
+    approve_proposal,
+    reject_proposal,
+    undo_proposal,
+)
+from apps.governance.proposals.approval_rules import Verdict
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
 from apps.review.decisions import Yes, approve, rebase, undo

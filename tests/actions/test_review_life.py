@@ -6,8 +6,17 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import (
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import (
+    AlreadyRejected,
+    Conflicting,
+    IllegalTransition,
+    Invalid,
+    NotPermitted,
+    QueueFull,
+)
+from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.proposals.actions import (
     claim_proposal,
     expire_proposal,
     quarantine_proposal,
@@ -18,16 +27,7 @@ from apps.governance.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.governance.errors import (
-    AlreadyRejected,
-    Conflicting,
-    IllegalTransition,
-    Invalid,
-    NotPermitted,
-    QueueFull,
-)
-from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.proposals import rejected_before, why
+from apps.governance.proposals.approval_rules import rejected_before, why
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules
 from apps.personas.models import StandingRule
 from apps.review.decisions import rebase, undo

@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import Group
 from guardian.core import ObjectPermissionChecker
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import default_grants
+from apps.governance.policy.table import default_grants
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import withdraw_role_grants, write_role_grants

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from apps.conversations.models import Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.driving import answer
 from apps.runtime.house_tools import house_tools

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.review.filters.models import SavedFilter

@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from apps.conversations.rules import RESERVED
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.models import Turn
 from apps.runtime.scheduling import run_due, run_now
 from apps.schedules.actions import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NeedsAnotherReviewer, NeedsRebase, Unseen
 from apps.governance.models import Approval, Proposal
 from apps.personas.actions import amend_persona, propose_patch, propose_sections

@@ -4,7 +4,7 @@ import pytest
 
 from apps.desk.actions import write_send_rule
 from apps.desk.models import Draft, SendRule
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.models import Turn
 from apps.runtime.sending import send_out

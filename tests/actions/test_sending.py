@@ -12,8 +12,8 @@ from apps.conversations.actions import (
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import (
     Conflicting,
     GovernanceError,

@@ -10,7 +10,7 @@ from django.db import connections
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.runtime.sending import send_out, write_to_customer
 from tests.actions.conversing import lines, tell

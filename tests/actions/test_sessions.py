@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona, archive_persona
 from apps.prompt.instruction_texts import DEFAULT_PROMPT

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from pytest_django import Settings
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy import Act, codename
+from apps.governance.policy.table import Act, codename
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.skills.actions import deprecate_skill, revise_skill

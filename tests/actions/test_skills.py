@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NeedsRebase, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.actions import (

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from apps.governance.prepared import prepared
+from apps.governance.database.prepared_statements import prepared
 from apps.runtime.driving import answer
 from apps.runtime.statements import CLOSE
 from benchmarks.turn_ground import statements_in

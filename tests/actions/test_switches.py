@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch

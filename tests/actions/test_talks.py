@@ -19,10 +19,10 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.talking import say_in_talk
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError, IllegalTransition, Invalid, NotPermitted, NotVisible
-from apps.governance.guard import door_open
+from apps.governance.models.base import door_open
 from apps.schedules.actions import draft_schedule
 from apps.tenants.actions import allow_invokable, amend_agent, deactivate_member
 from apps.tenants.identity import member_served

@@ -6,11 +6,11 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
-from apps.governance.door import governed
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
-from apps.governance.policy import Act, default_grants
+from apps.governance.governed_write import governed
+from apps.governance.policy.table import Act, default_grants
 from apps.tenants.actions import (
     add_member,
     amend_agent,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act, codename
+from apps.governance.policy.table import Act, codename
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.skills.models import Skill, SkillUse

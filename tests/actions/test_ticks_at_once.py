@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.scheduling import run_all, run_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due import due_work

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.launcher.postgres import Postgres
 from apps.runtime.carrying import ALL, parts_carrying

@@ -7,7 +7,7 @@ import pytest
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.calling import TAKEN_BACK

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import ChangeText
 from apps.outbound.ssrf import INSIDE

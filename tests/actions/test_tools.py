@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile

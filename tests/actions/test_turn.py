@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.runtime.claims import claim
 from apps.runtime.driving import answer

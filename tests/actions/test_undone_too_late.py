@@ -4,10 +4,10 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from apps.governance.acting import acting
-from apps.governance.actions import undo_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import undo_proposal
 from apps.skills.proposing import propose_revision
 from tests.factories import make_skill, make_world
 from tests.reviewing import say_yes

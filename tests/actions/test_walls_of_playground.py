@@ -5,9 +5,9 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.guard import door_open
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models.base import door_open
 from apps.runtime.freezing import freeze
 from tests.actions.conversing import say
 from tests.actions.test_playground import frozen, proposed, tried

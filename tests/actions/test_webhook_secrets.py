@@ -4,7 +4,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import packed

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from standardwebhooks import Webhook as Receiver
 
 from apps.conversations.actions import resolve_conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.runtime.parcels import Parcel

@@ -6,7 +6,7 @@ import pytest
 
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.deliveries import Answer, note_answer
 from apps.runtime.sending import length_of, write_to_customer
 from tests.actions.conversing import take, tell

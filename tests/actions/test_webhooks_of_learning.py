@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.digest import digest
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.tier_models import TierRun

@@ -8,9 +8,9 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import snooze_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import snooze_proposal
 from apps.notifications.reviews import tell_of_reviews
 from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch

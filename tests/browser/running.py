@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from apps.conversations.models import InboundEvent
 from apps.demo.visitor import Visitor
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from tests.actions.conversing import CUSTOMER
 from tests.factories import World

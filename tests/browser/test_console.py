@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.supervisor import HOST
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill

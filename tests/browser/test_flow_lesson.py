@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.lessons.models import LearningVersion, Lesson
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply

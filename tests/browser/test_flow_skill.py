@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction_models import Extraction
 from apps.skills.models import Skill

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings

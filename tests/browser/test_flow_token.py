@@ -8,7 +8,7 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, Response
 
 from apps.console.site import PAGES, site
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from tests.browser.accessibility import flaws
 from tests.browser.conftest import SCREENSHOTS, Console

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.skills.proposing import propose_deprecation, propose_revision
 from tests.browser.accessibility import flaws, take_picture

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.reflection_models import Reflection
 from apps.learning.tier_models import TierRun

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall
 from tests.browser.accessibility import UNFOLD, flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console

@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.launcher.postgres import Postgres
 from apps.personas.models import Persona

@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from tests.actions.conversing import reply
 from tests.browser.accessibility import flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console

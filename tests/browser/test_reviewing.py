@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona

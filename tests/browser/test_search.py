@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.browser.accessibility import flaws, flaws_in_lights, flaws_in_windows, take_picture

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.models import Skill
 from tests.browser.accessibility import flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.acting import acting
-from apps.governance.actions import snooze_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
+from apps.governance.proposals.actions import snooze_proposal
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from tests.browser.accessibility import flaws, take_picture

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.tools.models import ToolApproval
 from tests.browser.accessibility import UNFOLD, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console

@@ -9,7 +9,7 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.launcher.data_folders import PROJECT
 from apps.personas.models import Persona

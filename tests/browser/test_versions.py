@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule
 from apps.restore.actions import make_checkpoint

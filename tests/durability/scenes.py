@@ -15,7 +15,7 @@ from django.test import override_settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.driving import answer
 from apps.runtime.forgetting import forget_due
 from apps.runtime.tool_approvals import let_call

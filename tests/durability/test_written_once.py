@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, models, transaction
 
 from apps.conversations.models import InboundEvent, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from tests.actions.conversing import lease_runs_out, reply, take, tell, tool, turn_of
 from tests.factories import World, make_world

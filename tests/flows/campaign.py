@@ -16,7 +16,7 @@ from apps.api.models import IdempotencyRecord
 from apps.conversations.actions import import_conversation, receive_message, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS, KEY_CHARACTERS, Line, ToolCall
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction import extract
 from apps.learning.extraction_models import Extraction

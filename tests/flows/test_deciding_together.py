@@ -5,9 +5,9 @@ from collections import Counter
 import psycopg
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Approval, ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.engine import Engine, Limits

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from apps.conversations.models import InboundEvent, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent

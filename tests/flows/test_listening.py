@@ -10,7 +10,7 @@ from django.db.models import F
 
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.child_processes import wait_until

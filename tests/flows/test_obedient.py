@@ -10,10 +10,10 @@ from pytest_django import DjangoDbBlocker
 
 from apps.console.site import PAGES
 from apps.conversations.models import Message
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction_models import Extraction
 from apps.prompt.text_limits import IDENTITY_CHARACTERS

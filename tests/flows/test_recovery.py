@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.conversations.models import InboundEvent, Message
 from apps.demo.visitor import Visitor
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.runtime.models import Turn
 from tests.factories import World, make_event, make_persona, make_world

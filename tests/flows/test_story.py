@@ -9,8 +9,8 @@ import pytest
 from apps.conversations.models import Conversation, InboundEvent
 from apps.demo.cast import MATTERS
 from apps.demo.visitor import Visitor
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.learning.extraction_models import Extraction
 from apps.runtime.models import ModelCall, Session, Turn

@@ -6,7 +6,7 @@ from django.test import override_settings
 from apps.demo.desk import log_in, press_approve
 from apps.demo.evidence import DidNotHold
 from apps.demo.visitor import Visitor
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.models import Skill
 from tests.factories import PASSWORD, make_limit, make_skill, make_world
 from tests.flows.running_product import RunningProduct

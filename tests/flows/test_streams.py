@@ -11,7 +11,7 @@ import redis
 
 from apps.conversations.models import Message
 from apps.demo.visitor import Visitor
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from tests.factories import World, make_persona, make_world
 from tests.flows.running_product import RunningProduct, fetched

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import Error, connection, transaction
 from psycopg import Error as PostgresError
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 
 Params = Sequence[int | str | None]
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from apps.governance.acting import acting
-from apps.governance.audit import link_sha256, row_sha256
+from apps.governance.audit.hash_chain import link_sha256, row_sha256
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditLink, ChangeRecord
 from tests.factories import World
 

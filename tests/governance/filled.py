@@ -9,13 +9,13 @@ from django.db import connection
 
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
-from apps.governance.actions import approve_proposal
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
-from apps.governance.proposals import Verdict
-from apps.governance.tiers import Tier
+from apps.governance.policy.risk_tiers import Tier
+from apps.governance.proposals.actions import approve_proposal
+from apps.governance.proposals.approval_rules import Verdict
 from apps.kill_switches.actions import lift_switch
 from apps.learning.digest import digest
 from apps.learning.extraction import extract

@@ -9,48 +9,48 @@ from django.db import connection
 from tests.governance.tables import forced_tables, tenant_tables
 
 # The tests that are tried, in their order: what a protection is for first, and the list of all walls last.
-LISTED = ("tests/governance/test_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
-RIGHTS = ("tests/governance/test_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
+LISTED = ("tests/governance/database/test_database_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
+RIGHTS = ("tests/governance/database/test_database_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
 TENANTS = (
-    "tests/governance/test_walls.py::test_another_tenants_rows_are_invisible_in_every_table",
-    "tests/governance/test_walls.py::test_no_role_writes_a_row_into_another_tenant",
-    "tests/governance/test_walls.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
-    "tests/governance/test_committed_walls.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
+    "tests/governance/database/test_row_security.py::test_another_tenants_rows_are_invisible_in_every_table",
+    "tests/governance/database/test_row_security.py::test_no_role_writes_a_row_into_another_tenant",
+    "tests/governance/database/test_row_security.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
+    "tests/governance/database/test_walls_on_committed_rows.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
     *LISTED,
 )
 AGENTS = (
-    "tests/governance/test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
-    "tests/governance/test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
-    "tests/governance/test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
-    "tests/governance/test_isolation_of_customers.py",
-    "tests/governance/test_narrow_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
-    "tests/governance/test_narrow_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
+    "tests/governance/database/test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
+    "tests/governance/database/test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
+    "tests/governance/database/test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
+    "tests/governance/isolation/test_isolation_of_customers.py",
+    "tests/governance/database/test_verb_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
+    "tests/governance/database/test_verb_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
     *LISTED,
 )
 NARROW = (
-    "tests/governance/test_narrow_policies.py",
-    "tests/governance/test_holes.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
+    "tests/governance/database/test_verb_policies.py",
+    "tests/governance/database/test_row_security_bypasses.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
     *LISTED,
 )
 OWNER = (
-    "tests/governance/test_walls_under_everybody.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
+    "tests/governance/database/test_row_security_under_owner.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
     *LISTED,
 )
 JOURNAL = (
-    "tests/governance/test_walls_under_everybody.py::test_a_superuser_meets_the_journal_as_it_was_written",
+    "tests/governance/database/test_row_security_under_owner.py::test_a_superuser_meets_the_journal_as_it_was_written",
     *LISTED,
 )
-STATES = ("tests/governance/test_state_machines.py", *LISTED)
+STATES = ("tests/governance/database/test_state_machines.py", *LISTED)
 REFERENCES = (
-    "tests/governance/test_walls_under_everybody.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
+    "tests/governance/database/test_row_security_under_owner.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
     *LISTED,
 )
 SETTINGS_OF_SESSION = (
-    "tests/governance/test_committed_walls.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
-    "tests/governance/test_acting.py",
+    "tests/governance/database/test_walls_on_committed_rows.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
+    "tests/governance/database/test_actor_transaction.py",
 )
 CROSSINGS = (
-    "tests/governance/test_walls.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",
+    "tests/governance/database/test_row_security.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",
 )
 
 
@@ -80,64 +80,67 @@ Mutant = DatabaseMutant | CodeMutant
 
 CODE = (
     CodeMutant(
-        *("LOCAL", "role and tenant for the session", "apps/governance/acting.py"),
+        *("LOCAL", "role and tenant for the session", "apps/governance/database/actor_transaction.py"),
         """SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),""",
         """SELECT set_config('role', %(as_role)s, false), set_config('app.tenant', %(as_tenant)s, false),""",
         SETTINGS_OF_SESSION,
     ),
     CodeMutant(
-        *("role switch", "every actor acts as the worker", "apps/governance/acting.py"),
+        *("role switch", "every actor acts as the worker", "apps/governance/database/actor_transaction.py"),
         'f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"',
         'f"{settings.DATABASE_ROLE_PREFIX}_worker"',
-        ("tests/governance/test_acting.py::test_the_database_knows_who_acts", "tests/governance/test_agent_role.py"),
+        (
+            "tests/governance/database/test_actor_transaction.py::test_the_database_knows_who_acts",
+            "tests/governance/database/test_agent_role.py",
+        ),
     ),
     CodeMutant(
-        *("role switch", "the outer actor does not act again", "apps/governance/acting.py"),
+        *("role switch", "the outer actor does not act again", "apps/governance/database/actor_transaction.py"),
         "        if nested and not connection.needs_rollback:\n            _assume(before)",
         "        del nested",
-        ("tests/governance/test_acting.py",),
+        ("tests/governance/database/test_actor_transaction.py",),
     ),
     CodeMutant(
-        *("customer", "a turn does not say whom it serves", "apps/governance/acting.py"),
+        *("customer", "a turn does not say whom it serves", "apps/governance/database/actor_transaction.py"),
         """return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}\"""",
         'return ""',
-        ("tests/governance/test_isolation_of_customers.py",),
+        ("tests/governance/isolation/test_isolation_of_customers.py",),
     ),
     CodeMutant(
-        *("guard", "writes outside an act pass", "apps/governance/guard.py"),
+        *("guard", "writes outside an act pass", "apps/governance/models/base.py"),
         "    if not _open.get():\n",
         "    if model is None:\n",
-        ("tests/governance/test_guard.py",),
+        ("tests/governance/test_write_guard.py",),
     ),
     CodeMutant(
-        *("guard", "the admin's way of deleting passes", "apps/governance/guard.py"),
+        *("guard", "the admin's way of deleting passes", "apps/governance/models/base.py"),
         "        refuse_ungoverned(self.model)\n        return super()._raw_delete(using)",
         "        return super()._raw_delete(using)",
-        ("tests/governance/test_guard.py",),
+        ("tests/governance/test_write_guard.py",),
     ),
     CodeMutant(
-        *("visible_to", "without the tenant's filter", "apps/governance/guard.py"),
+        *("visible_to", "without the tenant's filter", "apps/governance/models/base.py"),
         "return self.filter(tenant_id=actor.tenant_id)",
         "return self.all()",
-        ("tests/governance/test_both_walls.py",),
+        ("tests/governance/database/test_python_filter_alone.py",),
     ),
     CodeMutant(
-        *("visible_to", "for an actor who does not act", "apps/governance/guard.py"),
+        *("visible_to", "for an actor who does not act", "apps/governance/models/base.py"),
         "if acting_actor() != actor:",
         "if actor is None:",
-        ("tests/governance/test_door.py::test_rows_are_read_only_as_the_actor_who_acts",),
+        ("tests/governance/test_governed_write.py::test_rows_are_read_only_as_the_actor_who_acts",),
     ),
     CodeMutant(
-        *("floor", "grants lift it", "apps/governance/authority.py"),
+        *("floor", "grants lift it", "apps/governance/authorization.py"),
         "    if actor.role not in POLICY[act].allowed:\n",
         "    if actor is None:\n",
-        ("tests/governance/test_door.py::test_no_grant_lifts_the_role_floor",),
+        ("tests/governance/test_governed_write.py::test_no_grant_lifts_the_role_floor",),
     ),
     CodeMutant(
-        *("floor", "another tenant's row", "apps/governance/authority.py"),
+        *("floor", "another tenant's row", "apps/governance/authorization.py"),
         "    if actor.tenant_id != tenant_id:\n",
         "    if actor is None:\n",
-        ("tests/governance/test_door.py::test_the_floor_itself_knows_whose_tenant_it_is",),
+        ("tests/governance/test_governed_write.py::test_the_floor_itself_knows_whose_tenant_it_is",),
     ),
 )
 
@@ -204,19 +207,19 @@ def _grants() -> Iterator[DatabaseMutant]:
         ("memory_memoryblock", "block"),
         ("tenants_agent", "agent"),
     ):
-        fields = "tests/governance/test_fields.py"
+        fields = "tests/governance/test_governed_fields.py"
         written = f"{fields}::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
         yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS))
     for table in (table.name for table in tenant_tables()):
         given = f"GRANT TRUNCATE ON {table} TO {agent}"
-        tried = ("tests/governance/test_walls.py::test_nobody_but_the_owner_truncates", *RIGHTS)
+        tried = ("tests/governance/database/test_row_security.py::test_nobody_but_the_owner_truncates", *RIGHTS)
         yield DatabaseMutant("column grants", f"{table}, TRUNCATE", given, tried)
     sequence = f"GRANT SELECT ON SEQUENCE memory_agentmemory_id_seq TO {agent}"
     yield DatabaseMutant(
         "column grants",
         "a sequence",
         sequence,
-        ("tests/governance/test_holes.py::test_no_role_of_a_tenant_reads_a_sequence",),
+        ("tests/governance/database/test_row_security_bypasses.py::test_no_role_of_a_tenant_reads_a_sequence",),
     )
 
 

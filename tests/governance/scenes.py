@@ -7,12 +7,12 @@ from typing import Any
 from django.db import connection
 
 from apps.conversations.actions import resolve_conversation
-from apps.governance.acting import acting
-from apps.governance.actions import approve_proposal, quarantine_proposal, reject_proposal
 from apps.governance.actors import Actor, Role
-from apps.governance.policy import Act
-from apps.governance.proposals import Verdict
-from apps.governance.tiers import Tier
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import approve_proposal, quarantine_proposal, reject_proposal
+from apps.governance.proposals.approval_rules import Verdict
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

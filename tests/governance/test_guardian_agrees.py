@@ -10,15 +10,15 @@ from guardian.core import ObjectPermissionChecker
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.policy import POLICY, Act, codename, default_grants
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import POLICY, Act, codename, default_grants
 from apps.tenants.actions import withdraw_grants, write_grants
 from apps.tenants.grant_models import AgentGrants, RoleTemplateGroupObjectPermission, TenantGroupObjectPermission
 from apps.tenants.identity import agent_actor, person_actor, staff_actor, system_actor
 from apps.tenants.models import RoleTemplate
 from tests.factories import World, make_limit, make_staff, make_world
-from tests.governance.test_committed_walls import grant_to
+from tests.governance.database.test_walls_on_committed_rows import grant_to
 
 pytestmark = pytest.mark.kernel
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from apps.governance.policy import POLICY
+from apps.governance.policy.table import POLICY
 from apps.launcher.postgres import Postgres
 from tests.machine.deeds import DEEDS, NOT_TRIED
 from tests.machine.machine import Governance, Told

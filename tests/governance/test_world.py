@@ -3,8 +3,8 @@
 import pytest
 from django.apps import apps
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.tenants.models import RoleTemplate
 from tests.factories import (

@@ -60,7 +60,11 @@ LAWFUL = [
         LAWFUL_ACTION + "def approve_named(name, *, actor):\n    return approve(find(name), actor=actor)",
     ),
     ("door", ACTIONS, "def approve(skill, *, actor):\n    with governing.governed(1), other():\n        pass"),
-    ("door", ACTIONS, "from apps.governance.actions import settle\ndef approve(a, *, actor):\n    return settle(a)"),
+    (
+        "door",
+        ACTIONS,
+        "from apps.governance.proposals.actions import settle\ndef approve(a, *, actor):\n    return settle(a)",
+    ),
     (
         "door",
         ACTIONS,

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unmeasured
 
 TASKS = "apps/runtime/tasks.py"
 PAGE = "apps/console/skills.py"
-ACTS = "apps/governance/acts.py"
+ACTS = "apps/governance/policy/acts.py"
 TASK = "@shared_task\ndef wake(conversation_id: int) -> None:\n"
 
 RULES: dict[str, Check] = {

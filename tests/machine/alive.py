@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal, reopen_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import ChangeText, Proposal
+from apps.governance.proposals.actions import reject_proposal, reopen_proposal
 from apps.review.decisions import Yes, approve, rebase
 from apps.review.sheet import sheet_of
 from tests.machine.inbox import Inbox

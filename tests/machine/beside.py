@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction import extract
 from apps.llm.model_backend import Backend, JsonObject
 from apps.memory.models import AgentMemory

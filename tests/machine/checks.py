@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from django.apps import apps
 from django.db import connection
 
-from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor
-from apps.governance.audit import verify
-from apps.governance.books import entries_beside, linked_entries
+from apps.governance.audit.hash_chain import verify
+from apps.governance.audit.log_reader import entries_beside, linked_entries
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
-from apps.governance.policy import POLICY, Act, Does
-from apps.governance.refusals import RECORDED
+from apps.governance.policy.table import POLICY, Act, Does
+from apps.governance.refusal_log import RECORDED
 from apps.tenants.identity import system_actor
 from tests.governance.tables import tenant_tables
 from tests.machine.observer import MEMORY, Approved, Key, Observer, Record, Waiting

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from tests.machine.chosen import Deed
 from tests.machine.on_comments import COMMENTS
 from tests.machine.on_contradictions import CONTRADICTIONS

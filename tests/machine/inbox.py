@@ -9,11 +9,11 @@ from typing import Any
 
 from django.db import connection
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed, Proposal
+from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import (
     add_rule,
     amend_persona,

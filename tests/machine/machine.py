@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import POLICY, Act
-from apps.governance.refusals import noting
+from apps.governance.policy.table import POLICY, Act
+from apps.governance.refusal_log import noting
 from apps.llm.model_backend import Backend
 from apps.restore.actions import make_checkpoint
 from tests.machine.beside import ARGUMENTS, RAW, answer_customer, bring_back, freeze_session, learn, run_raw, use_tool

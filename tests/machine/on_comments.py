@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
 from tests.machine.chosen import Chosen, Deed, amending

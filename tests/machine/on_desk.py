@@ -22,8 +22,8 @@ from apps.desk.actions import (
 )
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
-from apps.governance.acting import acting
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.runtime.budgets import Money
 from apps.runtime.delegating import ask_agent
 from apps.tenants.models import Agent

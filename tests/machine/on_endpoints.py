@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.endpoint_access import refuse_test
 from apps.tenants.endpoints import (
     amend_endpoint,

@@ -7,8 +7,10 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.acting import acting
-from apps.governance.actions import (
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import (
     claim_proposal,
     expire_proposal,
     quarantine_proposal,
@@ -20,8 +22,6 @@ from apps.governance.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.governance.models import Proposal
-from apps.governance.policy import Act
 from apps.review.decisions import Yes, approve, rebase, undo
 from apps.skills.models import Skill
 from apps.skills.proposing import submit_draft

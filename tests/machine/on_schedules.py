@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.runtime.scheduling import run_now
 from apps.schedules.actions import (
     amend_schedule,

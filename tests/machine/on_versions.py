@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from apps.governance.acting import acting
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.examples import keep_as_example
 from apps.learning.habits import propose_habit
 from apps.learning.lessons.actions import (

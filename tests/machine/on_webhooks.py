@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.models import Webhook
 from apps.webhooks.sending_again import replay_deliveries

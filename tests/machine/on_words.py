@@ -19,7 +19,7 @@ from apps.conversations.rules import Line
 from apps.conversations.talking import open_talk
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
 from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.holding import Share, hold_back, propose_profile

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
-from apps.governance.policy import POLICY
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import POLICY
 from apps.prompt.prompt_input import Source
 from apps.prompt.rendering.segments import Segment, Span
 from apps.runtime.models import Session

@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import create_memory
 from apps.personas.actions import add_rule, create_persona, propose_rules, propose_sections
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

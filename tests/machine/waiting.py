@@ -7,7 +7,7 @@ from apps.desk.actions import make_draft, open_escalation, write_send_rule
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
 from apps.governance.actors import Role
-from apps.governance.policy import Act, default_grants
+from apps.governance.policy.table import Act, default_grants
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.capture import capture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.governance.tiers import Touch
+from apps.governance.policy.risk_tiers import Touch
 from apps.personas.rules import LOCALE, is_one_line, touches
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -17,8 +17,8 @@ from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import title_of
 from apps.console.usage import dollars, grouped
-from apps.governance.acts import Act
-from apps.governance.door import may
+from apps.governance.governed_write import may
+from apps.governance.policy.acts import Act
 
 register = template.Library()
 register.filter(agents_named)

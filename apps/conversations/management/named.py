@@ -2,8 +2,8 @@
 
 from django.core.management.base import CommandError, CommandParser
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.identity import member_named, tenant_named
 from apps.tenants.models import Agent
 

@@ -4,8 +4,8 @@ import django.db.models.functions.datetime
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -62,7 +62,10 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("conversation_key", models.CharField(max_length=200, validators=[apps.governance.text.plain_text])),
+                (
+                    "conversation_key",
+                    models.CharField(max_length=200, validators=[apps.governance.stored_text.plain_text]),
+                ),
                 ("end_user_key", models.CharField(blank=True, max_length=200)),
                 (
                     "status",
@@ -160,7 +163,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         editable=False,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 ("rated_at", models.DateTimeField(editable=False, null=True)),

@@ -3,8 +3,8 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -63,7 +63,10 @@ class Migration(TableMigration):
                 (
                     "text",
                     models.TextField(
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)]
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ]
                     ),
                 ),
                 (
@@ -97,7 +100,10 @@ class Migration(TableMigration):
                     "sent_text",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -121,7 +127,10 @@ class Migration(TableMigration):
                     "reason",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(500),
+                        ],
                     ),
                 ),
                 ("decided_by", models.CharField(blank=True, editable=False, max_length=200)),
@@ -258,7 +267,10 @@ class Migration(TableMigration):
                 (
                     "question",
                     models.TextField(
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(4000)]
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(4000),
+                        ]
                     ),
                 ),
                 ("opened_by", models.CharField(editable=False, max_length=200)),
@@ -274,14 +286,20 @@ class Migration(TableMigration):
                     "answer",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(10000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(10000),
+                        ],
                     ),
                 ),
                 (
                     "dismissal_reason",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(500),
+                        ],
                         verbose_name="why it needs no answer",
                     ),
                 ),
@@ -408,14 +426,20 @@ class Migration(TableMigration):
                     "explanation",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 (
                     "correction",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(4000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(4000),
+                        ],
                         verbose_name="what should have been said",
                     ),
                 ),
@@ -447,7 +471,10 @@ class Migration(TableMigration):
                     "resolution",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                         verbose_name="what was done about it",
                     ),
                 ),

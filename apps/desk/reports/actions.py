@@ -6,10 +6,10 @@ from django.utils import timezone
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import ONLY_ITS_REPORTER, Reply, unexplained, unreportable
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 
 def make_report(

@@ -7,10 +7,9 @@ from django.db import models
 from django_fsm import transition
 
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
 
 
 class ReportQuerySet(GovernedQuerySet["Report"]):

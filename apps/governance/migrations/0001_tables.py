@@ -4,8 +4,8 @@ import django.db.models.lookups
 import django_fsm
 from django.db import migrations, models
 
-from apps.governance.database import TableMigration
-from apps.governance.policy import Act
+from apps.governance.database.migration_operations import TableMigration
+from apps.governance.policy.table import Act
 
 
 class Migration(TableMigration):

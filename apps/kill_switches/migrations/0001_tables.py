@@ -3,8 +3,8 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -84,7 +84,10 @@ class Migration(TableMigration):
                     "reason",
                     models.TextField(
                         help_text="People read it on every page while the switch is on.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(500),
+                        ],
                     ),
                 ),
                 ("status", models.CharField(choices=[("on", "On"), ("off", "Off")], default="on", max_length=10)),

@@ -6,10 +6,9 @@ from django.core.validators import MaxLengthValidator
 from django.db import models
 from django_fsm import transition
 
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
-from apps.governance.text import plain_text
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
 from apps.learning.contradictions.rules import WHY_CHARACTERS
 from apps.text_analysis.contradictions.detection import Kind
 

@@ -9,13 +9,13 @@ from dataclasses import asdict
 from django.db.models import Max
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
+from apps.governance.governed_write import authorize, governed, take_values
 from apps.governance.models import Taint
-from apps.governance.policy import Act
-from apps.governance.text import content_sha256
+from apps.governance.policy.table import Act
+from apps.governance.stored_text import content_sha256
 from apps.learning.lessons.edits import Cluster
 from apps.learning.lessons.examples import Unfit, Words, too_many, vet
 from apps.learning.lessons.journal import one_at_a_time

@@ -5,9 +5,8 @@ from typing import ClassVar, Self
 from django.db import models
 from django_fsm import transition
 
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.governance.models.base import GovernedQuerySet, StateField
 
 
 class ExampleQuerySet(GovernedQuerySet["Example"]):

@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db.models.functions import Now
 
-from apps.governance.acting import acting, hold_name
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, hold_name
 from apps.learning.lessons.cases import Case, Told
 from apps.learning.lessons.models import EditCluster, EditClusterCase, LearningVersion, Lesson, LessonCase
 from apps.learning.lessons.rules import (

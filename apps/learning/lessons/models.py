@@ -8,9 +8,8 @@ from typing import ClassVar, Final, Self
 from django.db import models
 from django_fsm import transition
 
-from apps.governance.governed import StateField
-from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.governance.models.base import GovernedQuerySet, StateField
 from apps.learning.lessons import rules
 from apps.learning.lessons.example_models import Example
 from apps.learning.lessons.habits import rule_of, sentence_of

@@ -4,8 +4,8 @@ import django.db.models.functions.datetime
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -1047,7 +1047,10 @@ class Migration(TableMigration):
                     "dismissal_reason",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                         verbose_name="why it may stay",
                     ),
                 ),

@@ -4,8 +4,8 @@ import django.db.models.functions.text
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -55,7 +55,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Markdown. An update replaces the whole body.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -117,7 +120,7 @@ class Migration(TableMigration):
                                 "^[a-z][a-z0-9_-]*:\\S{1,160}\\Z",
                                 "An end user's key is the channel, a colon and the channel's id, such as slack:U12345.",
                             ),
-                            apps.governance.text.plain_text,
+                            apps.governance.stored_text.plain_text,
                         ],
                     ),
                 ),
@@ -126,7 +129,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="JSON or markdown.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(8000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(8000),
+                        ],
                     ),
                 ),
                 (
@@ -134,7 +140,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Prose.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(8000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(8000),
+                        ],
                     ),
                 ),
                 (
@@ -213,7 +222,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Markdown. An update replaces the whole body.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(8000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(8000),
+                        ],
                     ),
                 ),
                 (
@@ -435,7 +447,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(16000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(16000),
+                        ],
                         verbose_name="text",
                     ),
                 ),

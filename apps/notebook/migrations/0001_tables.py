@@ -3,8 +3,8 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -60,7 +60,10 @@ class Migration(TableMigration):
                     "text",
                     models.TextField(
                         help_text="One to a few lines.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(500),
+                        ],
                     ),
                 ),
                 (
@@ -78,7 +81,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
                         max_length=200,
-                        validators=[apps.governance.text.plain_text],
+                        validators=[apps.governance.stored_text.plain_text],
                         verbose_name="customer",
                     ),
                 ),

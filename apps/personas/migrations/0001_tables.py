@@ -3,10 +3,10 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
+import apps.governance.stored_text
 import apps.personas.models
 import apps.tenants.tenant_settings
-from apps.governance.database import TableMigration
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -57,7 +57,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The line this card is for, if somebody else is in charge there. Empty, it is the agent's own card.",
                         max_length=80,
-                        validators=[apps.governance.text.plain_text, apps.personas.models.one_line],
+                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
                     ),
                 ),
                 (
@@ -66,7 +66,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The name customers know.",
                         max_length=200,
-                        validators=[apps.governance.text.plain_text, apps.personas.models.one_line],
+                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
                     ),
                 ),
                 (
@@ -75,7 +75,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The person the agent writes for.",
                         max_length=200,
-                        validators=[apps.governance.text.plain_text, apps.personas.models.one_line],
+                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
                     ),
                 ),
                 (
@@ -84,7 +84,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What that person does: “Head of support”.",
                         max_length=200,
-                        validators=[apps.governance.text.plain_text, apps.personas.models.one_line],
+                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
                     ),
                 ),
                 (
@@ -92,7 +92,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="When people are there: “Monday to Friday, 9:00 to 18:00”.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(300)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(300),
+                        ],
                     ),
                 ),
                 (
@@ -101,7 +104,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Region and city: Europe/Madrid.",
                         max_length=64,
-                        validators=[apps.governance.text.plain_text, apps.tenants.tenant_settings.known_timezone],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            apps.tenants.tenant_settings.known_timezone,
+                        ],
                     ),
                 ),
                 (
@@ -109,7 +115,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="How messages are signed.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(300)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(300),
+                        ],
                     ),
                 ),
                 (
@@ -119,7 +128,7 @@ class Migration(TableMigration):
                         help_text="Write a language, and a country if it matters, such as es or es-MX.",
                         max_length=35,
                         validators=[
-                            apps.governance.text.plain_text,
+                            apps.governance.stored_text.plain_text,
                             apps.personas.models.one_line,
                             django.core.validators.RegexValidator(
                                 "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\\Z",
@@ -189,7 +198,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="How the assistant is to work for you. Empty, there is no overlay.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 (
@@ -197,7 +209,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         editable=False,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
             ],
@@ -260,7 +275,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="First person: “You are Ada, the support agent for Acme.”",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -268,7 +286,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Tone, length, vocabulary.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -276,7 +297,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Hard don'ts: compliance and brand.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -284,7 +308,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Background assumptions.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -292,7 +319,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="What the agent works towards.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -358,7 +388,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Adds to the persona and is read after it. Empty, there is no overlay.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
             ],
@@ -421,7 +454,7 @@ class Migration(TableMigration):
                     models.TextField(
                         help_text="One rule, as an instruction: “Never name a competitor.”",
                         validators=[
-                            apps.governance.text.plain_text,
+                            apps.governance.stored_text.plain_text,
                             apps.personas.models.something,
                             django.core.validators.MaxLengthValidator(2000),
                         ],

@@ -3,8 +3,8 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -48,7 +48,7 @@ class Migration(TableMigration):
                     models.CharField(
                         help_text="What one will look for it by.",
                         max_length=120,
-                        validators=[apps.governance.text.plain_text],
+                        validators=[apps.governance.stored_text.plain_text],
                     ),
                 ),
                 (
@@ -67,7 +67,10 @@ class Migration(TableMigration):
                     "reason",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 ("created_by", models.CharField(editable=False, max_length=200)),

@@ -1,11 +1,11 @@
 """Acts on comments: people add them, and withdraw their own."""
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.review.comments.models import Comment
 from apps.review.comments.rules import ONLY_ITS_AUTHOR, too_many
 

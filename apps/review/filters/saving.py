@@ -10,8 +10,8 @@ from typing import Final
 import psycopg
 from django.db import IntegrityError
 
-from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.review.filters.models import SavedFilter
 from apps.review.filters.rules import ONLY_THEIR_MAKER, TOO_MANY, free_place, may_delete, name_flaw, one_line

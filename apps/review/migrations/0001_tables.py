@@ -4,8 +4,8 @@ import django_fsm
 from django.conf import settings
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -204,7 +204,9 @@ class Migration(TableMigration):
                 ),
                 (
                     "text",
-                    models.TextField(blank=True, validators=[apps.governance.text.plain_text], verbose_name="comment"),
+                    models.TextField(
+                        blank=True, validators=[apps.governance.stored_text.plain_text], verbose_name="comment"
+                    ),
                 ),
                 (
                     "status",

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database import LoadSQL
+from apps.governance.database.migration_operations import LoadSQL
 
 
 class Migration(migrations.Migration):

@@ -5,7 +5,7 @@ import django.db.models.expressions
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from apps.governance.database import TableMigration
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):

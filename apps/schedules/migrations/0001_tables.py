@@ -4,10 +4,10 @@ import django.db.models.functions.datetime
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
+import apps.governance.stored_text
 import apps.schedules.models
 import apps.tenants.tenant_settings
-from apps.governance.database import TableMigration
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -65,13 +65,13 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.text.plain_text])),
+                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
                 (
                     "cron",
                     models.CharField(
                         help_text="Minute, hour, day of the month, month, day of the week: 0 23 * * * is every day at eleven at night.",
                         max_length=120,
-                        validators=[apps.governance.text.plain_text, apps.schedules.models.plannable],
+                        validators=[apps.governance.stored_text.plain_text, apps.schedules.models.plannable],
                         verbose_name="when",
                     ),
                 ),
@@ -81,7 +81,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Region and city: Europe/Madrid. Empty: the tenant's as it is now.",
                         max_length=64,
-                        validators=[apps.governance.text.plain_text, apps.tenants.tenant_settings.known_timezone],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            apps.tenants.tenant_settings.known_timezone,
+                        ],
                         verbose_name="time zone",
                     ),
                 ),
@@ -99,7 +102,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="What the skill does not say: for this run alone.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 (
@@ -107,7 +113,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="How the agent is told that nobody wrote to it. Empty: in the product's own words.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(2000),
+                        ],
                     ),
                 ),
                 (

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
 
 
 class Migration(migrations.Migration):

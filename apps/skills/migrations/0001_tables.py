@@ -3,8 +3,8 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
-from apps.governance.database import TableMigration
+import apps.governance.stored_text
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -61,13 +61,19 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.text.plain_text])),
-                ("description", models.CharField(max_length=300, validators=[apps.governance.text.plain_text])),
-                ("category", models.CharField(blank=True, max_length=60, validators=[apps.governance.text.plain_text])),
+                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
+                ("description", models.CharField(max_length=300, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "category",
+                    models.CharField(blank=True, max_length=60, validators=[apps.governance.stored_text.plain_text]),
+                ),
                 (
                     "body",
                     models.TextField(
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(40000)]
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(40000),
+                        ]
                     ),
                 ),
                 (
@@ -83,7 +89,7 @@ class Migration(TableMigration):
                         db_default="",
                         default="",
                         editable=False,
-                        validators=[apps.governance.text.plain_text],
+                        validators=[apps.governance.stored_text.plain_text],
                     ),
                 ),
                 (
@@ -104,7 +110,7 @@ class Migration(TableMigration):
                 ("quarantined_by", models.CharField(blank=True, editable=False, max_length=200)),
                 (
                     "quarantine_reason",
-                    models.TextField(blank=True, editable=False, validators=[apps.governance.text.plain_text]),
+                    models.TextField(blank=True, editable=False, validators=[apps.governance.stored_text.plain_text]),
                 ),
             ],
             options={

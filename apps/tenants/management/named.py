@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections, transaction
 
-from apps.governance.database import role_name
+from apps.governance.database.migration_operations import role_name
 from apps.tenants.identity import tenant_named
 
 ALL = "all"

@@ -9,11 +9,11 @@ import django_fsm
 from django.conf import settings
 from django.db import migrations, models
 
-import apps.governance.text
+import apps.governance.stored_text
 import apps.tenants.endpoint_models
 import apps.tenants.tenant_settings
-from apps.governance.database import TableMigration
-from apps.governance.policy import permissions
+from apps.governance.database.migration_operations import TableMigration
+from apps.governance.policy.table import permissions
 
 
 class Migration(TableMigration):
@@ -164,13 +164,13 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.text.plain_text])),
+                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
                 (
                     "base_url",
                     models.CharField(
                         help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
                         max_length=300,
-                        validators=[apps.governance.text.plain_text, apps.tenants.endpoint_models.reachable],
+                        validators=[apps.governance.stored_text.plain_text, apps.tenants.endpoint_models.reachable],
                         verbose_name="address",
                     ),
                 ),
@@ -471,7 +471,10 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(20000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(20000),
+                        ],
                     ),
                 ),
                 (
@@ -870,7 +873,10 @@ class Migration(TableMigration):
                 (
                     "reason",
                     models.TextField(
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(500),
+                        ],
                         verbose_name="why",
                     ),
                 ),
@@ -1158,7 +1164,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What to ask it for, in one line.",
                         max_length=300,
-                        validators=[apps.governance.text.plain_text],
+                        validators=[apps.governance.stored_text.plain_text],
                     ),
                 ),
                 (
@@ -1453,7 +1459,7 @@ class Migration(TableMigration):
                         default="",
                         help_text="Up to 20, a line each: policy-number: POL-######. # is a digit, @ a letter, * either, {6,8} repeats. They are masked before anything is learned.",
                         validators=[
-                            apps.governance.text.plain_text,
+                            apps.governance.stored_text.plain_text,
                             django.core.validators.MaxLengthValidator(2400),
                             apps.tenants.tenant_settings.usable_patterns,
                         ],

@@ -4,7 +4,7 @@ import django.db.models.deletion
 import django_fsm
 from django.db import migrations, models
 
-from apps.governance.database import LoadSQL
+from apps.governance.database.migration_operations import LoadSQL
 
 
 class Migration(migrations.Migration):

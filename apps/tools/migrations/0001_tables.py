@@ -4,9 +4,9 @@ import django.db.models.functions.datetime
 import django_fsm
 from django.db import migrations, models
 
-import apps.governance.text
+import apps.governance.stored_text
 import apps.tenants.endpoint_models
-from apps.governance.database import TableMigration
+from apps.governance.database.migration_operations import TableMigration
 
 
 class Migration(TableMigration):
@@ -58,13 +58,13 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.text.plain_text])),
+                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
                 (
                     "url",
                     models.CharField(
                         help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
                         max_length=300,
-                        validators=[apps.governance.text.plain_text, apps.tenants.endpoint_models.reachable],
+                        validators=[apps.governance.stored_text.plain_text, apps.tenants.endpoint_models.reachable],
                         verbose_name="address",
                     ),
                 ),
@@ -324,7 +324,10 @@ class Migration(TableMigration):
                     "reason",
                     models.TextField(
                         blank=True,
-                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(1000)],
+                        validators=[
+                            apps.governance.stored_text.plain_text,
+                            django.core.validators.MaxLengthValidator(1000),
+                        ],
                         verbose_name="why not",
                     ),
                 ),

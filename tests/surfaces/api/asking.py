@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Reply, StopReason, Usage
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import Part, Segment, encode_segments

@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from tests.factories import World, make_world
 from tests.surfaces.api.asking import Asker
 from tests.thinking import make_endpoint

@@ -12,7 +12,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.actions import deprecate_skill, detach_file
 from apps.skills.links import SALT, link_to
 from apps.skills.models import Skill

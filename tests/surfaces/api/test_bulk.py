@@ -7,7 +7,7 @@ import pytest
 from apps.api.bulk import MOST
 from apps.api.urls import router
 from apps.api.views import Rows
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.notebook.models import Note
 from apps.skills.models import Skill

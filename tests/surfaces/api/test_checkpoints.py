@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.memory.actions import amend_profile
 from apps.personas.actions import amend_persona
 from tests.factories import World, make_limit, make_neighbour, make_persona, make_profile, make_world

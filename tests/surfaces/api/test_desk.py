@@ -6,7 +6,7 @@ import pytest
 
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from tests.actions.conversing import lines
 from tests.factories import World, make_conversation, make_event, make_neighbour, make_skill
 from tests.surfaces.api.asking import Asker

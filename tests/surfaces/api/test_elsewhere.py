@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.actions import amend_agent
 from tests.elsewhere import CUSTOMER, answered, called, gave
 from tests.factories import World, make_persona, make_skill

@@ -10,10 +10,10 @@ from apps.api.urls import router
 from apps.api.views import Rows
 from apps.console.deeds import Tabs
 from apps.console.site import site
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine, ProfileLine
 from tests.factories import World, make_block, make_conversation, make_memory, make_profile
-from tests.governance.test_isolation_over_rest import description
+from tests.governance.isolation.test_isolation_over_rest import description
 from tests.surfaces.api.asking import Asker
 
 VIEWS: dict[str, Any] = {  # Any: the router's stubs know no views of ours

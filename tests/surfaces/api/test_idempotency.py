@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.api.models import IdempotencyRecord
 from apps.api.tasks import forget_answers, sweep_answers
 from apps.conversations.models import Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from apps.tenants.due import due_work
 from tests.actions.test_sending_at_once import at_once

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.models import InvokableAgent
 from tests.asking import make_asking_conversation, make_question
 from tests.factories import World, make_neighbour

@@ -1,4 +1,4 @@
-"""A transcript costs the same whether it is short or long; tests/governance/test_query_counts.py counts every list."""
+"""A transcript costs the same whether it is short or long; tests/governance/database/test_query_counts.py counts every list."""
 
 from collections.abc import Callable
 from functools import partial

@@ -8,7 +8,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Request, StopReason, Usage
 from apps.llm.model_backend import Reply as Said
 from apps.personas.actions import create_identity_card

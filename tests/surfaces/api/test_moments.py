@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.launcher.postgres import Postgres
 from tests.factories import World, make_neighbour, make_persona, make_profile, make_skill, make_world
-from tests.governance.test_history import erase
+from tests.governance.audit.test_row_history import erase
 from tests.noting import make_note
 from tests.surfaces.api.asking import Asker, person_of
 

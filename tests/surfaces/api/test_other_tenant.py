@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, ChangeRecord, Refusal
 from apps.learning.extraction_models import Extraction
 from apps.memory.models import MemoryLine

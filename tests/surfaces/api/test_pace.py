@@ -8,10 +8,10 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.errors import CheckViolation
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings

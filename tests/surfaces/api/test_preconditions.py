@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from apps.api.preconditions import MATCH
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Stale
 from apps.governance.models import Proposal
 from apps.notebook.actions import amend_note

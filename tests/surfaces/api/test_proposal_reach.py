@@ -1,6 +1,6 @@
 """What a yes would reach, by REST: for people, while the proposal is open."""
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona

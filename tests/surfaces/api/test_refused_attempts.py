@@ -1,8 +1,8 @@
 """What REST refuses before any act is asked stands in the tenant's books too, once."""
 
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Refusal
+from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import propose_patch
 from tests.factories import World, make_persona, make_skill
 from tests.governance.filled import commit_links, refuse_once

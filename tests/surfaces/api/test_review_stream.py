@@ -15,7 +15,7 @@ from django.test import AsyncClient, Client
 from apps.desk.actions import dismiss_escalation, make_draft, open_escalation
 from apps.desk.models import Draft, Escalation
 from apps.desk.rules import Grounding
-from apps.governance.actions import withdraw_proposal
+from apps.governance.proposals.actions import withdraw_proposal
 from apps.review import inbox
 from apps.review.inbox import newest_mark
 from apps.tenants.actions import issue_token

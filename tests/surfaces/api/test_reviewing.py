@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.runtime.retrieval import read_in
 from apps.skills.proposing import propose_deprecation

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import default_grants
+from apps.governance.policy.table import default_grants
 from tests.factories import World
 from tests.surfaces.api.asking import Asker
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Refusal
 from tests.factories import World
 from tests.surfaces.api.asking import Asker

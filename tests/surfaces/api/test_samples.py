@@ -7,7 +7,7 @@ import pytest
 from apps.api.agreement import bodies
 from apps.api.bodies import Body
 from apps.api.samples import sample_of
-from tests.governance.test_isolation_over_rest import description
+from tests.governance.isolation.test_isolation_over_rest import description
 
 
 @pytest.mark.parametrize("body", list(bodies()))

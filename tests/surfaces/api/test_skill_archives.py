@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.archives import ARCHIVE_BYTES
 from apps.skills.models import Skill, SkillUse
 from tests.factories import World, make_neighbour, make_skill, make_skill_with_file

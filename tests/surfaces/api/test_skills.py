@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.skills.models import Skill
 from tests.factories import World, make_skill

@@ -1,6 +1,6 @@
 """What the model cost, read over REST (R166)."""
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_settings, create_agent
 from apps.tenants.models import TenantSettings

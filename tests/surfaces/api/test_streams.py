@@ -15,7 +15,7 @@ from apps.api import hub
 from apps.api.readers import Why, ended
 from apps.api.rooms import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
 from apps.api.seats import ProcessIsFull, Seats, TenantIsFull
-from apps.governance.acting import outside
+from apps.governance.database.actor_transaction import outside
 from apps.telemetry.prometheus import REGISTRY
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User

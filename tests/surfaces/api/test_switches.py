@@ -1,6 +1,6 @@
 """Switches by REST: whoever is limited to an agent stops that one."""
 
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from tests.factories import World, make_limit, make_neighbour
 from tests.surfaces.api.asking import Asker
 

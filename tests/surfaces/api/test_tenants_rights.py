@@ -6,10 +6,10 @@ from secrets import token_hex
 import pytest
 from pytest_django import Settings
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import POLICY, Act, default_grants
+from apps.governance.policy.table import POLICY, Act, default_grants
 from apps.tenants.identity import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
 from tests.factories import World

@@ -8,7 +8,7 @@ from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.factories import World, make_conversation, make_persona, make_world
-from tests.governance.test_history import erase
+from tests.governance.audit.test_row_history import erase
 from tests.surfaces.api.asking import Asker, person_of
 from tests.surfaces.api.test_other_tenant import JOURNALS_OF_PEOPLE, NOUNS
 

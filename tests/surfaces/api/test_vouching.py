@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from tests.factories import World, make_skill
 from tests.surfaces.api.asking import Asker
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, connections
 
 from apps.conversations.models import InboundEvent
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from tests.factories import World, make_world
 from tests.patience import PATIENCE_SECONDS
 from tests.surfaces.api.asking import agent_of, answer_event

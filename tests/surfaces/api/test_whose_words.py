@@ -3,7 +3,7 @@
 import pytest
 from django.db import ProgrammingError, connection
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.runtime.hearing import CHARACTERS_HEARD, whose_file

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from apps.governance.acting import acting
-from apps.governance.audit import link_sha256, row_sha256
+from apps.governance.audit.hash_chain import link_sha256, row_sha256
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditCheck, Proposal
 from apps.personas.actions import amend_persona, propose_patch

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connections
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.operations.backups import MANIFEST, BackupRefused, back_up, manifest_of
 from apps.operations.contents import differences

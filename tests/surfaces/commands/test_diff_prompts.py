@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from psycopg import sql
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory, write_block
 from apps.personas.actions import amend_persona, archive_persona

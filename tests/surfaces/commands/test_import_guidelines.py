@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.launcher.data_folders import PROJECT
 from apps.skills.actions import deprecate_skill

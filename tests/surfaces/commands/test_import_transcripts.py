@@ -11,7 +11,7 @@ from django.core.management.base import OutputWrapper
 
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation, Message
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.launcher.data_folders import PROJECT
 from tests.factories import World, make_world

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.skills.models import Skill
 from tests.factories import World

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.skills.models import Skill
 from apps.standin.thread_server import running_standin

@@ -6,7 +6,7 @@ from datetime import UTC, timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.restore.models import Checkpoint

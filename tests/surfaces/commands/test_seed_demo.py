@@ -8,10 +8,10 @@ from pytest_django import Settings
 
 from apps.demo.cast import REVIEWER
 from apps.demo.example_prices import WHY
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.identity import agent_of_token, member_named, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, ModelPrice, User
 from apps.tenants.people import dismiss

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 from apps.personas.templates import BUSINESS, persona_templates

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from skills_ref import validate
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from tests.factories import World, approve_opened, make_skill, make_skill_with_file, make_world

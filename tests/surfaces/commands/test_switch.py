@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.kill_switches.models import KillSwitch
 from tests.factories import make_world
 from tests.surfaces.commands.run import run

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.identity import agent_of_token, member_named, tenant_named
 from apps.tenants.models import AgentToken, TenantSettings, User
 from tests.factories import make_world

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.models import AgentMemory
 from tests.actions.test_lineage import reach
 from tests.factories import World, make_conversation, make_world

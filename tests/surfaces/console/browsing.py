@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.site import PAGES
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.tenants.models import User
 from apps.tenants.session_store import note_seen

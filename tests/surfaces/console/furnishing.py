@@ -6,8 +6,8 @@ from django.db.models import Model
 from django.utils import timezone
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, Refusal
 from apps.kill_switches.actions import lift_switch
 from apps.learning.digest_models import DigestRun

@@ -6,7 +6,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.kill_switches.actions import lift_switch
 from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import write_member_overlay

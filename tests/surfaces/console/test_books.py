@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, AuditLink, Refusal
-from apps.governance.policy import POLICY
+from apps.governance.policy.table import POLICY
 from apps.tenants.books import MOST
 from apps.tenants.policy_page import verdict
 from tests.committing import committing

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine
 from apps.personas.actions import amend_persona
 from apps.runtime.told import who_was_told

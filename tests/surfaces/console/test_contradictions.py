@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.looks import Extent, claim_look, end_look
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.runtime.contradicting import look

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from tests.actions.conversing import CUSTOMER, say
 from tests.factories import World, make_conversation, make_profile, make_world

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from tests.actions.conversing import lines
 from tests.factories import World, make_conversation, make_event, make_skill
 from tests.surfaces.console.browsing import decide, decision_of, form_values, list_of, page_of, text_of, words_of

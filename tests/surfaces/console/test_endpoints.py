@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from apps.governance.acting import acting
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.tenants.models import Agent, Endpoint, ModelPrice
 from tests.actions.conversing import fault, reply
 from tests.factories import World

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.learning.lessons.models import Example, Lesson
 from tests.factories import World
 from tests.surfaces.console.browsing import decide, list_of, page_of, words_of

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import Spend
 from apps.runtime.sending import send_out

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from apps.console.alarms import TITLES
 from apps.console.health import WORK
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.alarms import set_alarms, table
 from apps.tenants.due import waiting_work
 from apps.webhooks.models import Delivery

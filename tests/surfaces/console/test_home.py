@@ -11,9 +11,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.console.awaiting import awaiting, write_count_query
-from apps.governance.acting import acting
-from apps.governance.actions import claim_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor
+from apps.governance.proposals.actions import claim_proposal
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import Turn
 from apps.runtime.stops import Stopped

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from tests.committing import committing
 from tests.factories import make_conversation, make_skill, make_world

@@ -6,14 +6,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.governance.acting import acting
-from apps.governance.actions import (
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models import Proposal
+from apps.governance.proposals.actions import (
     claim_proposal,
     quarantine_proposal,
     reject_proposal,
     snooze_proposal,
 )
-from apps.governance.models import Proposal
 from apps.personas.actions import propose_rules, propose_sections
 from apps.personas.models import Persona, StandingRule
 from apps.skills.actions import revise_skill

@@ -20,7 +20,7 @@ from apps.console.site import site
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction_models import Extraction

@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
 from apps.memory.dating import date_block, date_memory, date_profile

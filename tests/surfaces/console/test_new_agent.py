@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.new_agent import steps_of
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.models import Persona
 from apps.personas.templates import persona_templates
 from apps.tenants.actions import issue_token

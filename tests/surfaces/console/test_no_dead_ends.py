@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.governance.actors import Role
-from apps.governance.policy import POLICY, Act
+from apps.governance.policy.table import POLICY, Act
 from tests.factories import World, make_limit
 from tests.surfaces.console.browsing import signed_in
 from tests.surfaces.console.crawling import Crawl

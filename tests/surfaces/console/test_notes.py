@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from tests.factories import World
 from tests.noting import has_notebook, make_note, make_reminder

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.personas.models import IdentityCard, PersonaOverlay, StandingRule
 from tests.factories import World, make_identity_card, make_persona, make_rule
 from tests.surfaces.console.browsing import decide, list_of, page_of, save, text_of, words_of

@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.site import PAGES
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import AgentToken, Membership
@@ -62,7 +62,7 @@ def test_every_page_opens_for_every_member(world: World, operator: Client, admin
 
 
 def test_another_tenants_row_is_not_there(world: World) -> None:
-    # R006: every page and list of every noun is in tests/governance/test_isolation_over_console.py.
+    # R006: every page and list of every noun is in tests/governance/isolation/test_isolation_over_console.py.
     stranger = signed_in(make_world().admin_user)
     response = stranger.get(page_of(make_skill(world)), follow=True)
     assert response.request["PATH_INFO"] == reverse("admin:index")

@@ -13,9 +13,9 @@ from apps.console.playground import OFFERED
 from apps.console.site import PAGES
 from apps.console.transcripts import Spoken, as_text, call_of
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.tables_and_charts import Figure

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.personas.actions import archive_persona, create_overlay
 from apps.personas.models import Persona

@@ -8,10 +8,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from apps.console.titles import moment
-from apps.governance.acting import acting
-from apps.governance.actions import claim_proposal, reject_proposal
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed, Proposal, Taint
+from apps.governance.proposals.actions import claim_proposal, reject_proposal
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.tenants.actions import amend_agent

@@ -14,7 +14,7 @@ from apps.console.markup import rendered
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryBlock
 from apps.personas.actions import propose_patch

@@ -4,7 +4,7 @@ import json
 
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from tests.actions.conversing import reply
 from tests.factories import World

@@ -8,10 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.refusals import REASONS
-from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import AuditCheck, Refusal
+from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import propose_patch
 from apps.skills.models import Skill
 from tests.factories import World, make_persona, make_skill, make_world

@@ -13,8 +13,8 @@ from django.utils import timezone
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.governance.acting import acting
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.capture import capture
 from tests.actions.conversing import say
 from tests.factories import World, make_event, make_limit, make_persona, make_world

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.console.restoring import suggested
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.acting import acting
 from apps.governance.actors import Role
-from apps.governance.policy import default_grants
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import default_grants
 from apps.tenants.grant_models import RoleGrants
 from apps.tenants.identity import person_actor
 from tests.factories import World, make_role_grants

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.schedules.models import Schedule
 from tests.factories import World, make_skill
 from tests.scheduling import make_schedule

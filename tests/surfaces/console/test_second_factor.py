@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from apps.console.login_links import login_link_path
 from apps.console.middleware import BEFORE_A_CODE
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.actions import amend_settings
 from apps.tenants.attempts import OF_A_NAME
 from apps.tenants.factors import RECOVERY_CODES, recovery_codes_left

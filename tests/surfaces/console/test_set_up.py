@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.console.tools import UNREAD
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import amend_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

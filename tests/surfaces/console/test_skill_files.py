@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.skill_import import SALT
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.skills.models import Skill
 from tests.factories import World, make_limit, make_neighbour, make_skill, make_staff, make_visit, make_world
 from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of, words_of

@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_agent, amend_settings, create_agent
 from apps.tenants.models import TenantSettings

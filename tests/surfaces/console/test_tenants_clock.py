@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.acting import acting
-from apps.governance.actions import snooze_proposal
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import snooze_proposal
 from apps.personas.actions import propose_patch, propose_sections
 from apps.review.bulk import MOST
 from apps.review.models import BulkDecision

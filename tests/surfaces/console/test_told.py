@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.notifications.mail import mail_server
 from apps.notifications.models import NotificationPreferences
 from apps.tenants.models import User

@@ -3,13 +3,13 @@
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.committing import committing
 from tests.factories import World, make_persona, make_skill, make_world
-from tests.governance.test_history import erase
+from tests.governance.audit.test_row_history import erase
 from tests.surfaces.console.browsing import form_values, page_of, signed_in, text_of, words_of
 from tests.surfaces.console.furnishing import furnished
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.console.requests import VISIT_KEY
 from apps.console.site import PAGES
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.tenants.models import StaffAccess
 from tests.factories import PASSWORD, World, make_persona, make_skill_with_file, make_staff, make_world

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.tenants.models import TenantSettings
 from apps.webhooks.actions import amend_webhook

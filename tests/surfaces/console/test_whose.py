@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

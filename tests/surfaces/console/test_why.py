@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.desk.models import Draft
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
@@ -17,7 +17,7 @@ from tests.actions.conversing import reply, say, take
 from tests.committing import committing
 from tests.explaining import ASKED, RULE, SAID, Explained, ask, explain, furnish
 from tests.factories import World, make_world
-from tests.governance.test_history import erase
+from tests.governance.audit.test_row_history import erase
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
 from tests.talking import make_assistant, make_talk, tell_assistant

@@ -12,7 +12,7 @@ from mcp_types import ListToolsResult
 from pytest_django import Settings
 
 from apps.api.inside import Caller
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Refusal
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch

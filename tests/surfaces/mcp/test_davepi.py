@@ -9,7 +9,7 @@ from mcp.client.client import Client
 from mcp_types import ListToolsResult
 
 from apps.api.shapes import handler_at
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.mcp_server.davepi import ALIASES, STOOD_FOR
 from apps.mcp_server.tools import TOOLS

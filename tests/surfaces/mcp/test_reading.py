@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.skills.models import SkillUse
 from tests.actions.restoring import CUSTOMER, furnish, told_now
 from tests.factories import World, make_skill, make_world

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from apps.console.management.named import add_names, add_reason, decide_about_member
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.people import dismiss
 
 

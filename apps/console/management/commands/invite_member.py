@@ -8,7 +8,7 @@ from apps.console.management.named import add_names
 from apps.conversations.management.named import actor_named
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite
 
 

@@ -7,10 +7,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.console.lineage import Lineage, lineage_of
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.lineage import Descendant, quarantine_descendants
 from apps.tenants.identity import member_named, tenant_named
 

@@ -14,7 +14,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.transcripts import LINE_BYTES, Malformed, Transcript, parse_line
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 
 IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 

@@ -20,8 +20,8 @@ from apps.demo.cast import (
     TENANT,
 )
 from apps.demo.example_prices import set_example_prices
-from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.personas.beginning import begin_agent
 from apps.prompt.prompt_input import Flavour

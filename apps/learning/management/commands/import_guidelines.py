@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.conversations.management.progress import Progress
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.models import Taint
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.skills.importing import Item, Outcome, foreseen, skills_at, take_skills
 
 SAID = {

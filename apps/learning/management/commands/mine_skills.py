@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.conversations.management.named import actor_named, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.extraction import extract, learning_backend
 from apps.learning.extraction_models import Extraction
 from apps.llm.model_backend import BackendError

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.personas.actions import create_persona
 from apps.personas.beginning import begin_agent
 from apps.personas.models import Persona

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
 from apps.tenants.moments import moment_said, zone_of
 

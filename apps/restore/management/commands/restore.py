@@ -7,11 +7,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.conversations.management.named import actor_named, agent_named
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, plan
 from apps.restore.restoring import restore

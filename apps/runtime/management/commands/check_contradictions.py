@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.conversations.management.named import actor_named, add_names, agent_named
-from apps.governance.acting import acting
-from apps.governance.policy import Act
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
 from apps.learning.contradictions.models import Contradiction
 from apps.runtime.contradicting import look
 from apps.tenants.identity import system_actor

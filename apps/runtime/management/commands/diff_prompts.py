@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.conversations.management.named import actor_named
-from apps.governance.acting import acting
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.prompt.prompt_diff import Handover
 from apps.prompt.prompt_input import Source

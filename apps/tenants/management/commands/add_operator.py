@@ -8,7 +8,7 @@ from django.db import transaction
 
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy import Act
+from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member
 from apps.tenants.identity import tenant_named
 from apps.tenants.people import person_named

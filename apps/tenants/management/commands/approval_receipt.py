@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.acting import acting
+from apps.governance.audit.approval_receipts import receipt_of
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.governance.receipts import receipt_of
 from apps.tenants.identity import tenant_named
 
 

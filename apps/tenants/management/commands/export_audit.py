@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.acting import acting
-from apps.governance.books import line_of, linked_entries
+from apps.governance.audit.log_reader import line_of, linked_entries
+from apps.governance.database.actor_transaction import acting
 from apps.tenants.identity import tenant_named
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.governance.database import role_name
+from apps.governance.database.migration_operations import role_name
 from apps.tenants.roles import ensure_roles
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.policy import Act
-from apps.governance.rights import sync_rights
+from apps.governance.database_drift.role_grants import sync_rights
+from apps.governance.policy.table import Act
 from apps.tenants.drift import drift
 from apps.tenants.grants import sync_templates
 from apps.tenants.policy_page import page, path

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.acting import acting
-from apps.governance.audit import Verified
-from apps.governance.books import verify_books
+from apps.governance.audit.approval_receipts import mismatches, receipt_of
+from apps.governance.audit.hash_chain import Verified
+from apps.governance.audit.log_reader import verify_books
+from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.governance.receipts import mismatches, receipt_of
 from apps.tenants.identity import system_actor, tenant_named
 from apps.tenants.management.named import ALL, tenants_named
 

@@ -1,0 +1,71 @@
+"""What an act takes, as JSON Schema: from the policy and the model's own rules, for tools that models and clients call."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
+
+from apps.governance.database_drift.role_grants import governed_models
+from apps.governance.policy.table import POLICY, Act
+
+# Any: a JSON document is what it is.
+Schema = dict[str, Any]
+
+
+def schema_of(act: Act, *, adding: bool | None = None) -> Schema:
+    """The governed fields an act may be given; whoever may write only some of them sends only those."""
+    rule = POLICY[act]
+    making = not rule.changes if adding is None else adding
+    fields = {field.name: field for field in _model(act)._meta.concrete_fields}
+    names = [name for name in rule.fields if name in rule.writes(adding=making)]
+    known = {name: fields[name] for name in names if name in fields}
+    return {
+        "type": "object",
+        "properties": {name: property_of(known[name]) if name in known else _free_text() for name in names},
+        "required": [name for name, field in known.items() if making and _is_required(field)],
+        "additionalProperties": False,
+    }
+
+
+def property_of(field: "models.Field[Any, Any]") -> Schema:
+    """One field with its limits."""
+    said: Schema = {"description": str(field.help_text)} if field.help_text else {}
+    if isinstance(field, models.BooleanField):
+        return {"type": "boolean", **said}
+    if isinstance(field, models.JSONField):
+        return said
+    if isinstance(field, models.IntegerField | models.ForeignKey):
+        return {"type": "integer", **_chosen(field), **said}
+    return {"type": "string", **_length(field), **_pattern(field), **_chosen(field), **said}
+
+
+def _free_text() -> Schema:
+    # Brought as a proposal's words, which no column of the row holds.
+    return {"type": "string", "minLength": 1}
+
+
+def _model(act: Act) -> type[models.Model]:
+    return governed_models()[act.noun]
+
+
+def _is_required(field: "models.Field[Any, Any]") -> bool:
+    return not field.blank and not field.null and not field.has_default()
+
+
+def _length(field: "models.Field[Any, Any]") -> Mapping[str, int]:
+    limits = [int(rule.limit_value) for rule in field.validators if isinstance(rule, MaxLengthValidator)]
+    longest = {"maxLength": min(limits)} if limits else {}
+    return longest if field.blank else {"minLength": 1, **longest}
+
+
+def _pattern(field: "models.Field[Any, Any]") -> Mapping[str, str]:
+    # JSON Schema knows ECMAScript's expressions, in which `$` is already the very end.
+    patterns = [
+        str(getattr(rule.regex, "pattern", rule.regex)) for rule in field.validators if isinstance(rule, RegexValidator)
+    ]
+    return {"pattern": patterns[0].replace(r"\Z", "$")} if patterns and not field.blank else {}
+
+
+def _chosen(field: "models.Field[Any, Any]") -> Mapping[str, list[Any]]:
+    return {"enum": [value for value, _ in field.choices]} if field.choices else {}

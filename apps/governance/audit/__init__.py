@@ -1,0 +1,1 @@
+"""The audit log: the hash chain over change records, its verification, receipts, and the history of a row."""

@@ -1,0 +1,112 @@
+"""What a person agreed to, in one document that can be held against the books later."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import Q
+
+from apps.governance.actors import Actor
+from apps.governance.audit.hash_chain import as_stored
+from apps.governance.audit.row_history import records_naming
+from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.models import AuditLink, ChangeRecord, Proposal
+
+Receipt = Mapping[str, Any]
+
+
+def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
+    """What was decided on, who decided when, and the change records of it with their places in the chain."""
+    proposal = Proposal.objects.visible_to(actor).filter(pk=proposal_id).first()
+    if proposal is None:
+        raise NotVisible("There is no such proposal in this tenant.")
+    if proposal.state == Proposal.State.OPEN:
+        raise Conflicting("This proposal is not decided yet; a receipt is for what was.")
+    return {
+        "receipt": "approval",
+        "tenant": tenant_key,
+        "proposal": _said(proposal),
+        "decision": {
+            "state": str(proposal.state),
+            "by": proposal.decided_by,
+            "at": as_stored(proposal.decided_at),
+            "version": proposal.version,
+        },
+        "approvals": list(_approvals(proposal)),
+        "changes": list(_changes(proposal)),
+    }
+
+
+def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
+    """What of a receipt the books say otherwise today, in sentences. What was added since is no mismatch."""
+    said = [
+        f"{part}.{name} was {value!r} and is now {now[part].get(name)!r}."
+        for part in ("proposal", "decision")
+        for name, value in receipt[part].items()
+        if now[part].get(name) != value
+    ]
+    said += [
+        f"The approval by {approval['by']} at {approval['created_at']} does not stand in the books."
+        for approval in receipt["approvals"]
+        if approval not in now["approvals"]
+    ]
+    today = {change["record_id"]: change for change in now["changes"]}
+    said += [
+        f"Change record {change['record_id']} is not what it was, or not where it was in the chain."
+        for change in receipt["changes"]
+        if today.get(change["record_id"]) != change
+    ]
+    return said
+
+
+def _said(proposal: Proposal) -> dict[str, Any]:
+    content = json.dumps(proposal.content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return {
+        "id": proposal.pk,
+        "kind": str(proposal.kind),
+        "target_type": proposal.target_type,
+        "target_id": proposal.target_id,
+        "base_sha256": proposal.base_sha256,
+        "reviewed_sha256": proposal.content_sha256,
+        "content_sha256": hashlib.sha256(content.encode()).hexdigest(),
+        "proposed_by": proposal.proposed_by,
+    }
+
+
+def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
+    for approval in proposal.approvals.order_by("id"):
+        yield {
+            "by": approval.user_label,
+            "created_at": as_stored(approval.created_at),
+            "content_sha256": approval.content_sha256,
+            "is_edited": approval.is_edited,
+            "confirmed_findings": approval.confirmed_findings,
+        }
+
+
+def _changes(proposal: Proposal) -> Iterator[dict[str, Any]]:
+    named = records_naming(proposal.tenant_id, ({"proposal_id": proposal.pk},)).values_list("pk", flat=True)
+    about = Q(subject_type=proposal._meta.label_lower, subject_id=proposal.pk) | Q(pk__in=list(named))
+    records = ChangeRecord.objects.filter(about, tenant_id=proposal.tenant_id).order_by("id")
+    links = {
+        link.entry_id: link
+        for link in AuditLink.objects.filter(
+            tenant_id=proposal.tenant_id,
+            entry_type=AuditLink.EntryType.CHANGE,
+            entry_id__in=records.values("pk"),
+        )
+    }
+    for record in records:
+        link = links.get(record.pk)
+        yield {
+            "record_id": record.pk,
+            "act": record.act,
+            "subject_type": record.subject_type,
+            "subject_id": record.subject_id,
+            "version": record.version_after,
+            "by": record.actor_label,
+            "text_sha256": record.text_sha256,
+            "position": link.position if link else None,
+            "link_sha256": link.sha256 if link else None,
+        }

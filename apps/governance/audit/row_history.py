@@ -1,0 +1,240 @@
+"""What rows were at a moment, who wrote each field, and what names something, read from the change records (R031, R062).
+
+The versions of a governed row, one per change record, and what differs between any two of them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from django.db import connection
+from django.db.models import Q, QuerySet, UniqueConstraint
+
+from apps.governance.actors import PEOPLE
+from apps.governance.errors import Erased, NotVisible
+from apps.governance.models import ChangeRecord, Governed
+
+Row = TypeVar("Row", bound=Governed)
+Field = tuple[str, int, str]
+
+# A session's beginning must not grow with the number of times a row was saved.
+RECORDS_READ = 100
+_LAST_WRITERS: Final = """
+SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
+       subject.kind, subject.pk, field.key, read.version_after, read.actor_label, read.actor_role, read.taint
+  FROM unnest(%s::text[], %s::bigint[]) AS subject (kind, pk),
+       LATERAL (
+           SELECT latest.*, text.before, text.after,
+                  bool_or(text.id IS NULL) OVER (ORDER BY latest.id DESC) AS is_unknown
+             FROM (SELECT * FROM governance_changerecord AS record
+                    WHERE record.tenant_id = %s
+                      AND record.subject_type = subject.kind AND record.subject_id = subject.pk
+                      AND (%s::timestamptz IS NULL OR record.created_at <= %s::timestamptz)
+                    ORDER BY record.id DESC
+                    LIMIT %s) AS latest
+             LEFT JOIN governance_changetext AS text
+               ON text.record_id = latest.id AND text.tenant_id = latest.tenant_id
+       ) AS read,
+       LATERAL jsonb_each(read.after) AS field
+ WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
+ ORDER BY subject.kind, subject.pk, field.key, read.id DESC
+"""
+_NAMING: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who last wrote a field, in which version; `approver` is the person who did or let it, if one did."""
+
+    version: int
+    author: str
+    approver: str
+    taint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The records that decide what stood at a moment: those whose words are kept, and those whose words were erased."""
+
+    known: tuple[ChangeRecord, ...]
+    erased: tuple[ChangeRecord, ...]
+
+
+def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | str | None) -> list[Row]:
+    """The rows whose recorded values equal these, unsaved, as they stood; rows that were gone by then are not among them.
+
+    A field that is younger than the record has its default, but finds no row. Where the text of the deciding record is
+    erased and the row may be one of these, nobody knows, and `Erased` says so. Whoever calls acts as somebody who may read
+    the records.
+    """
+    found = records_at(model, moment, tenant_id, **equal)
+    if found.erased and not (found.known and _is_alone(model, equal)):
+        raise _erased(found.erased[0])
+    return [row_of(model, record) for record in found.known]
+
+
+def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> Found:
+    """The record of each such row that was its latest then; an erased one may be of any row of the noun."""
+    latest = (
+        ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, created_at__lte=moment)
+        .order_by("subject_id", "-id")
+        .distinct("subject_id")
+    )
+    # Whoever removed the row left no version.
+    records = list(
+        ChangeRecord.objects.filter(pk__in=latest.values("pk"), version_after__gt=0)
+        .filter(Q(text__isnull=True) | Q(text__after__contains=equal))
+        .select_related("text")
+        .order_by("subject_id")
+    )
+    known = tuple(record for record in records if hasattr(record, "text"))
+    return Found(known, tuple(record for record in records if not hasattr(record, "text")))
+
+
+def _is_alone(model: type[Governed], equal: Iterable[str]) -> bool:
+    """Whether no second row can have these values."""
+    given = {"tenant", *(name.removesuffix("_id") for name in equal)}
+    alone = (each for each in model._meta.constraints if isinstance(each, UniqueConstraint) and not each.condition)
+    return any(given >= set(each.fields) for each in alone)
+
+
+def _erased(record: ChangeRecord) -> Erased:
+    return Erased(
+        f"The text of record {record.pk} was erased ({record.act} on {record.subject_type} {record.subject_id},"
+        f" {record.created_at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
+        " Ask for a moment before it, or after a later change of that row."
+    )
+
+
+def records_naming(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
+    """The records whose evidence says one of these, oldest first. Whoever calls acts as a person or the house."""
+    said = [json.dumps(fact) for fact in facts]
+    with connection.cursor() as cursor:
+        ids = [row_id for (row_id,) in cursor.execute(_NAMING, [said])] if said else []
+    return ChangeRecord.objects.filter(tenant_id=tenant_id, pk__in=ids).order_by("id")
+
+
+def row_of(model: type[Row], record: ChangeRecord) -> Row:
+    """The row as a record left it, unsaved."""
+    known = {field.attname: field for field in model._meta.concrete_fields}
+    values = {name: known[name].to_python(value) for name, value in record.text.after.items() if name in known}
+    return model(pk=record.subject_id, version=record.version_after, **values)
+
+
+def stamps(rows: Iterable[Governed], tenant_id: int, moment: datetime | None = None) -> Mapping[Field, Stamp]:
+    """For each field of these rows the change that last wrote it, until `moment`.
+
+    A field that the row's latest `RECORDS_READ` records did not write has none, nor has one that a later record, whose text
+    is erased, may have written.
+    """
+    subjects = [(row._meta.label_lower, int(row.pk)) for row in rows]
+    if not subjects:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _LAST_WRITERS,
+            [*map(list, zip(*subjects, strict=True)), tenant_id, moment, moment, RECORDS_READ],
+        )
+        return {(kind, pk, key): _stamp(*rest) for kind, pk, key, *rest in cursor.fetchall()}
+
+
+def _stamp(version: int, author: str, role: str, taint: str) -> Stamp:
+    return Stamp(version, author, author if role in PEOPLE else "", taint)
+
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A row as one change left it, and who left it so. Values that were erased are None; number 0 is a removal."""
+
+    number: int
+    record_id: int
+    act: str
+    by: str
+    role: str
+    created_at: datetime
+    taint: str
+    reason: str
+    values: Values | None
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the words of this version were removed; that it was there stays on record."""
+        return self.values is None
+
+    @property
+    def own_values(self) -> Values | None:
+        """The values without the tenant, which is the reader's own."""
+        return (
+            None if self.values is None else {name: value for name, value in self.values.items() if name != "tenant_id"}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """What one field holds in each of two versions; a field that one of them did not have yet is None there."""
+
+    field: str
+    before: Any  # Any: whatever JSON holds
+    after: Any  # Any: whatever JSON holds
+
+
+def records_of(subject_type: str, subject_id: int) -> QuerySet[ChangeRecord]:
+    """The change records of one row with their words, the newest first, in one statement."""
+    return ChangeRecord.objects.filter(subject_type=subject_type, subject_id=subject_id).select_related("text")
+
+
+def version_of(record: ChangeRecord) -> Version:
+    """The version that a change left."""
+    text = getattr(record, "text", None)
+    return Version(
+        number=record.version_after,
+        record_id=record.pk,
+        act=record.act,
+        by=record.actor_label,
+        role=record.actor_role,
+        created_at=record.created_at,
+        taint=record.taint,
+        reason=text.reason if text else "",
+        values=text.after if text else None,
+    )
+
+
+def record_named(subject_type: str, subject_id: int, number: int) -> ChangeRecord:
+    """The record that left this version; refused where the row never had it."""
+    record = records_of(subject_type, subject_id).filter(version_after=number).first() if number > 0 else None
+    if record is None:
+        raise NotVisible(
+            f"There is no version {number} of {subject_type} {subject_id}. Choose one from its list of versions."
+        )
+    return record
+
+
+def versions_named(row: Governed, numbers: Iterable[int]) -> list[Version]:
+    """These versions of a row in the order asked, read at once; refused if one of them never was."""
+    asked = list(numbers)
+    found = records_of(row._meta.label_lower, row.pk).filter(version_after__in=asked, version_after__gt=0)
+    known = {record.version_after: version_of(record) for record in found}
+    for number in asked:
+        if number not in known:
+            raise NotVisible(
+                f"There is no version {number} of this {row._meta.verbose_name}. It has versions 1 to {row.version}."
+            )
+    return [known[number] for number in asked]
+
+
+def difference(before: Version, after: Version) -> tuple[FieldDifference, ...]:
+    """The fields that differ, in the order of their names. Erased words cannot be compared, and nobody guesses."""
+    for version in (before, after):
+        if version.values is None:
+            raise Erased(f"The words of version {version.number} were erased. Compare two other versions.")
+    old, new = before.values or {}, after.values or {}
+    return tuple(
+        FieldDifference(name, old.get(name), new.get(name))
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    )

@@ -1,0 +1,106 @@
+"""Whether an actor may: role floor, tenant, grants and limits, asked here and nowhere else.
+
+What an act may write: which noun's rows, and which of their columns. The door and the database's rights both ask here.
+"""
+
+from typing import Final
+
+from apps.governance.actors import ANYWHERE, PEOPLE, Actor, Place, Role
+from apps.governance.errors import MissingActor, NotPermitted, NotVisible, UngovernedWrite
+from apps.governance.models import Governed
+from apps.governance.policy.table import POLICY, PROPOSAL, Act, codename
+from apps.governance.refusal_log import noting
+
+# What a person's assistant does in their place: it may be asked, and then reads.
+READING: Final = Act.CONVERSATION_TALK
+
+
+def authorize(
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+) -> None:
+    """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it.
+
+    `agent_id` is the agent the row belongs to. None, the default, is a row of the whole tenant, where a limited member may
+    nothing; ANYWHERE asks only whether there is a place for the act at all, before its row is known.
+    """
+    with noting(actor, act):
+        check_actor(actor, act, tenant_id, fields, agent_id=agent_id)
+
+
+def check_actor(
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+) -> None:
+    """The same for the door, which notes the refusal itself."""
+    if actor is None:
+        raise MissingActor(f"{act.value} needs an actor.")
+    if actor.tenant_id != tenant_id:
+        raise NotVisible("There is no such row.")
+    if actor.via_agent_id is not None and act is not READING:
+        raise NotPermitted(f"An assistant may not {what(act)} for its member: it looks things up, and people decide.")
+    if actor.role not in POLICY[act].allowed:
+        raise NotPermitted(f"{_who(actor)} may not {what(act)}. {_advice(act)}")
+    for name in (codename(act), *(codename(act, field) for field in sorted(fields))):
+        if not actor.holds(name, agent_id):
+            raise NotPermitted(_lacking(actor, name))
+
+
+def _lacking(actor: Actor, name: str) -> str:
+    if actor.holds(name, ANYWHERE):
+        return f"{actor.label} holds the grant “{name}” for other agents' rows, not for this one. Ask an admin for it."
+    return f"{actor.label} lacks the grant “{name}”. Ask an admin of the tenant for it."
+
+
+def may(actor: Actor, act: Act, field: str = "", row: Governed | None = None) -> bool:
+    """Whether the door would open for this act, and this field of it: for this row, or without one for any at all."""
+    place = row.agent_concerned if row is not None else ANYWHERE
+    return actor.role in POLICY[act].allowed and all(
+        actor.holds(name, place) for name in {codename(act), codename(act, field)}
+    )
+
+
+def _who(actor: Actor) -> str:
+    if actor.role is Role.STAFF:
+        return "Platform staff"
+    return "An agent" if not actor.is_person else f"An {actor.role.value}"
+
+
+_NAMED = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
+
+
+def what(act: Act) -> str:
+    """The act in words, such as "approve a skill"."""
+    noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
+    article = "an" if noun[0] in "aeiou" else "a"
+    return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
+
+
+def _advice(act: Act) -> str:
+    people = sorted(role.value for role in POLICY[act].direct)
+    return f"Only {' or '.join(people)} may; ask one." if people else "Nobody may."
+
+
+def subject_of(act: Act, role: Role) -> str:
+    """The noun of the row that an act writes for a role: who may only propose writes a proposal."""
+    rule = POLICY[act]
+    return PROPOSAL if role in rule.proposes else rule.on or act.noun
+
+
+def columns_of(act: Act, role: Role) -> frozenset[str]:
+    """The fields of a standing row that the act may write for the role: its governed ones and those it stamps."""
+    rule = POLICY[act]
+    governed = rule.writes(adding=False) if subject_of(act, role) == act.noun else frozenset()
+    return governed | frozenset(rule.stamps) | frozenset(rule.signs if role in PEOPLE else ())
+
+
+def refuse_other_subject(row: Governed, act: Act, role: Role, *, adding: bool, removes: bool) -> None:
+    """Refuse an act on rows of another noun, or one that does to a row what its rule does not say."""
+    rule, noun = POLICY[act], subject_of(act, role)
+    if row.noun != noun:
+        raise UngovernedWrite(
+            f"The act {act.value} writes a {noun}; {type(row).__name__} is a {row.noun or 'nameless'}."
+        )
+    asked = "removes" if removes else "makes" if adding else "changes"
+    if not getattr(rule, asked):
+        raise UngovernedWrite(
+            f"The act {act.value} {asked} a {noun} here; its rule in POLICY says it {rule.does.value}."
+        )

@@ -1,0 +1,1 @@
+"""Whether the database still has the row security, triggers and rights that this release expects."""

@@ -1,0 +1,110 @@
+"""What each database role may write of each governed table: derived from the policy, held by the database, brought in line.
+
+Who reads what, and the tables that have no acts, are the migrations' business; `security_catalog.txt` says how they stand.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connections, transaction
+
+from apps.governance.actors import Role
+from apps.governance.authorization import columns_of, subject_of
+from apps.governance.database.actor_transaction import DATABASE_ROLES
+from apps.governance.database.migration_operations import role_name
+from apps.governance.models import Governed
+from apps.governance.policy.table import POLICY, Act, Does
+
+# A removal begins with a lock, which needs the right to update some column; a trigger stamps this one.
+LOCKED_BY: Final = "updated_at"
+_HELD: Final = """
+SELECT held.relname, held.rolname, held.right
+  FROM (SELECT class.relname, class.relowner, acl.grantee, role.rolname, acl.privilege_type AS right
+          FROM pg_class AS class, aclexplode(class.relacl) AS acl
+               JOIN pg_roles AS role ON role.oid = acl.grantee
+        UNION ALL
+        SELECT class.relname, class.relowner, acl.grantee, role.rolname,
+               acl.privilege_type || ' (' || attribute.attname || ')'
+          FROM pg_class AS class JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid,
+               aclexplode(attribute.attacl) AS acl
+               JOIN pg_roles AS role ON role.oid = acl.grantee) AS held
+ WHERE held.relname = ANY (%s) AND held.rolname = ANY (%s) AND held.grantee <> held.relowner
+   AND held.right NOT LIKE 'SELECT%%'
+"""
+
+
+class Right(NamedTuple):
+    """One right of one of the product's database roles, such as `UPDATE (body)` on a table."""
+
+    table: str
+    role: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.role} {self.right}"
+
+
+def governed_models() -> dict[str, type[Governed]]:
+    """Every governed model by its noun."""
+    return {model.noun: model for model in apps.get_models() if issubclass(model, Governed)}
+
+
+def rights_of_policy() -> frozenset[Right]:
+    """What the acts need, and nothing else."""
+    models = governed_models()
+    rights = frozenset(
+        Right(models[noun]._meta.db_table, DATABASE_ROLES[role], right)
+        for act, rule in POLICY.items()
+        for role in rule.allowed
+        if (noun := subject_of(act, role)) in models and rule.does is not Does.NOTHING
+        for right in _needed(act, role, models[noun])
+    )
+    changing = {(right.table, right.role) for right in rights if right.right.startswith("UPDATE")}
+    removing = {(right.table, right.role) for right in rights if right.right == "DELETE"}
+    return rights | {Right(table, role, f"UPDATE ({LOCKED_BY})") for table, role in removing - changing}
+
+
+def _needed(act: Act, role: Role, model: type[Governed]) -> Iterator[str]:
+    rule = POLICY[act]
+    if rule.makes:
+        yield "INSERT"
+    if rule.removes:
+        yield "DELETE"
+    if rule.changes:
+        written = columns_of(act, role)
+        yield from (f"UPDATE ({field.column})" for field in model._meta.concrete_fields if field.name in written)
+
+
+def rights_held(using: str = "default") -> frozenset[Right]:
+    """What the database grants the roles that actors run as, on governed tables."""
+    tables = [model._meta.db_table for model in governed_models().values()]
+    names = {role_name(role): role for role in set(DATABASE_ROLES.values())}
+    with connections[using].cursor() as cursor:
+        cursor.execute(_HELD, [tables, list(names)])
+        return frozenset(Right(table, names[name], right) for table, name, right in cursor.fetchall())
+
+
+def rights_drift(using: str = "default") -> list[str]:
+    """Each right that the database lacks or holds beyond the policy, in words."""
+    wanted, held = rights_of_policy(), rights_held(using)
+    lacking = [f"{right}: the policy gives it and the database does not." for right in sorted(wanted - held)]
+    return [*lacking, *(f"{right}: held beyond the policy." for right in sorted(held - wanted))]
+
+
+def sync_rights(using: str) -> int:
+    """Take away what is too much and give what lacks; returns how many rights changed. Runs as the database's owner."""
+    wanted, before = rights_of_policy(), rights_held(using)
+    with transaction.atomic(using=using):
+        # Taking a right from a table takes it from all its columns too.
+        _execute(using, "REVOKE {} ON {} FROM {}", before - wanted)
+        _execute(using, "GRANT {} ON {} TO {}", wanted - rights_held(using))
+    return len(before ^ wanted)
+
+
+def _execute(using: str, statement: str, rights: Iterable[Right]) -> None:
+    # All of it are names of the catalog and of the policy; nothing a request carries comes here.
+    with connections[using].cursor() as cursor:
+        for table, role, right in sorted(rights):
+            cursor.execute(statement.format(right, table, f'"{settings.DATABASE_ROLE_PREFIX}_{role}"'))

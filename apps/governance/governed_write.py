@@ -1,0 +1,327 @@
+"""The one door: one check, one write, one log entry, one commit.
+
+    with governed(Act.SKILL_APPROVE, skill, actor=actor, read_at=version) as row:
+        row.approve()
+
+The body changes the row in memory; the door locks it first, and afterwards checks the changed fields, writes only those, and
+records the change. Whatever raises inside leaves nothing behind.
+
+Why a process of several acts writes: said once around them, kept in the record of each.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import Error, IntegrityError, ProgrammingError, transaction
+from django.db.models import BaseConstraint
+from django_fsm import FSMFieldMixin, TransitionNotAllowed
+from psycopg import errors as postgres
+
+from apps.governance.actors import Actor
+from apps.governance.authorization import authorize, check_actor, columns_of, may, refuse_other_subject, what
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.deferred_constraints import check_references
+from apps.governance.errors import (
+    Conflicting,
+    Frozen,
+    GovernanceError,
+    IllegalTransition,
+    Invalid,
+    NotPermitted,
+    NotVisible,
+    Stale,
+)
+from apps.governance.models import ChangeRecord, ChangeText, Governed
+from apps.governance.models.base import door_open
+from apps.governance.policy.table import POLICY, Act
+from apps.governance.refusal_log import Subject, noting
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A reason for acts that give none of their own, and evidence beside theirs."""
+
+    reason: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+_NONE = Occasion()
+_present: ContextVar[Occasion] = ContextVar("occasion", default=_NONE)
+
+
+def because(evidence: Mapping[str, Any] | None, reason: str) -> tuple[Values, str]:
+    """What an act says for itself, before what is said around all the acts it belongs to."""
+    given = _present.get()
+    return {**given.evidence, **(evidence or {})}, reason or given.reason
+
+
+@contextmanager
+def occasion(reason: str, evidence: Mapping[str, Any]) -> Iterator[None]:
+    """Let every act inside be recorded with this reason and this evidence; what an act says itself goes first."""
+    token = _present.set(Occasion(reason, evidence))
+    try:
+        yield
+    finally:
+        _present.reset(token)
+
+
+__all__ = [
+    "authorize",
+    "governed",
+    "invalid",
+    "may",
+    "recorded_values",
+    "refuse_foreign",
+    "refuse_stale",
+    "take_values",
+    "text_sha256",
+]
+
+Row = TypeVar("Row", bound=Governed)
+# The name by which a trigger says that somebody stopped this for now.
+FROZEN = "stopped_by_kill_switch"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an act is about to change, as it stood when the door locked it."""
+
+    act: Act
+    actor: Actor
+    version_before: int
+    before: Values
+    evidence: Values
+    reason: str
+
+
+@contextmanager
+def governed(
+    act: Act,
+    row: Row,
+    *,
+    actor: Actor,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+    reason: str = "",
+    removes: bool = False,
+) -> Iterator[Row]:
+    """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
+    with noting(actor, act, Subject.of(row)), _permitted(actor, act, row, removes):
+        adding = row._state.adding
+        if not adding:
+            _hold(row, act, actor, read_at)
+        before: Values = {} if adding else recorded_values(row)
+        change = Change(act, actor, 0 if adding else row.version, before, *because(evidence, reason))
+        try:
+            yield row
+        except TransitionNotAllowed as refusal:
+            raise IllegalTransition(_illegal(row, refusal)) from refusal
+        after: Values = {} if removes else recorded_values(row)
+        changed = frozenset(name for name in after if adding or after[name] != before.get(name))
+        if not removes:
+            _check_fields(actor, act, row, changed, adding)
+        if not (changed or removes):
+            return
+        subject_id = _write(row, changed, adding, removes)
+        _record(change, row, subject_id, after)
+
+
+@contextmanager
+def _permitted(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
+    check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
+    refuse_other_subject(row, act, actor.role, adding=row._state.adding, removes=removes)
+    with acting(actor):
+        yield
+
+
+def take_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
+    """Let a row take what somebody sent, refusing whatever the act does not govern."""
+    refuse_foreign(act, values)
+    for name, value in values.items():
+        setattr(row, name, value)
+
+
+def refuse_foreign(act: Act, names: Iterable[str]) -> None:
+    """Refuse values that the act does not govern, whoever sends them."""
+    if foreign := sorted(set(names) - set(POLICY[act].fields)):
+        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
+
+
+def recorded_values(row: Governed) -> Values:
+    """A row's values as its change records keep them: by column, without what the database stamps or nobody may read."""
+    plain = {
+        field.attname: field.value_from_object(row)
+        for field in row._meta.concrete_fields
+        if not field.primary_key and field.name not in row.unrecorded
+    }
+    parsed: Values = json.loads(json.dumps(plain, cls=DjangoJSONEncoder))
+    return parsed
+
+
+def _hold(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
+    _lock(row, read_at)
+    # Whose the row is says the database, not the copy that came to the door.
+    check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
+
+
+def _lock(row: Governed, read_at: int | None) -> None:
+    queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
+    stored = queryset.filter(pk=row.pk).order_by("pk").first()
+    if stored is None:
+        raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
+    _take_over(row, stored)
+    # Of several acts in a row only the first one finds what was read.
+    expected, row.expected_version = row.expected_version, None
+    refuse_stale(row, read_at if read_at is not None else expected)
+
+
+def refuse_stale(row: Governed, read_at: int | None) -> None:
+    """Refuse who decided on another version than the one in hand; None decides on none."""
+    if read_at is not None and read_at != row.version:
+        raise Stale(
+            f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."
+            " Read it again and decide on what stands there.",
+            row.version,
+        )
+
+
+def _take_over(row: Governed, stored: Governed) -> None:
+    """Let the row be what stands in the database, its state included."""
+    for column in row._meta.concrete_fields:
+        value = getattr(stored, column.attname)
+        if isinstance(column, FSMFieldMixin):
+            # refresh_from_db() leaves a protected state as it was read, and assigning to it is refused.
+            row.__dict__[column.attname] = value
+        else:
+            setattr(row, column.attname, value)
+
+
+def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:
+    names = frozenset(field.name for field in row._meta.concrete_fields if field.attname in changed)
+    mine = POLICY[act].writes(adding=adding)
+    if not adding and (foreign := sorted(names - columns_of(act, actor.role))):
+        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
+    check_actor(actor, act, row.tenant_id, names & mine, agent_id=row.agent_concerned)
+    # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
+    unclean = {
+        field.name for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin) or field.is_relation
+    }
+    try:
+        # Not full_clean(): it assigns to every field, which a protected state field refuses.
+        row.clean_fields(exclude=unclean)
+        row.clean()
+    except ValidationError as refusal:
+        raise invalid(refusal) from refusal
+
+
+def invalid(refusal: ValidationError) -> Invalid:
+    """Django's validation error in the kernel's words."""
+    by_field = hasattr(refusal, "error_dict")
+    fields: dict[str, list[str]] = refusal.message_dict if by_field else {NON_FIELD_ERRORS: refusal.messages}
+    said = "; ".join(f"{name.replace('_', ' ')}: {' '.join(reasons)}" for name, reasons in fields.items())
+    return Invalid(f"Some values cannot be taken. {said}", fields)
+
+
+def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) -> int:
+    try:
+        with transaction.atomic(), door_open():
+            if removes:
+                subject_id = int(row.pk)
+                row.delete()
+                return subject_id
+            if adding:
+                row.save(force_insert=True)
+                check_references(row._meta.db_table)
+            else:
+                # Only what changed: a role with column grants may not name the others.
+                row.save(update_fields=sorted(_field_name(row, name) for name in changed))
+    except (IntegrityError, ProgrammingError) as refusal:
+        raise _explained(row, refusal) from refusal
+    row.refresh_from_db(fields=["version", "updated_at", *row.stamped])
+    return int(row.pk)
+
+
+def _field_name(row: Governed, attname: str) -> str:
+    return next(field.name for field in row._meta.concrete_fields if field.attname == attname)
+
+
+def _record(change: Change, row: Governed, subject_id: int, after: Values) -> None:
+    salt = secrets.token_hex(16)
+    texts = {"before": change.before, "after": after, "reason": change.reason}
+    record = ChangeRecord.objects.create(
+        tenant_id=row.tenant_id,
+        act=change.act.value,
+        subject_type=row._meta.label_lower,
+        subject_id=subject_id,
+        subject_label=str(subject_id) if row.named_by_customer else str(row)[:200],
+        actor_role=change.actor.role.value,
+        actor_label=change.actor.label,
+        actor_user_id=change.actor.user_id,
+        agent_id=change.actor.agent_id,
+        version_before=change.version_before,
+        version_after=row.version if after else 0,
+        evidence=change.evidence,
+        taint=row.taint,
+        text_sha256=text_sha256(salt, change.before, after, change.reason),
+    )
+    ChangeText.objects.create(tenant_id=row.tenant_id, record=record, salt=salt, **texts)
+
+
+def text_sha256(salt: str, before: Values, after: Values, reason: str) -> str:
+    """The hash by which a record vouches for its text; the salt keeps a short text from being guessed from it."""
+    body = json.dumps([salt, before, after, reason], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _explained(row: Governed, refusal: Error) -> GovernanceError:
+    cause = refusal.__cause__
+    name = cause.diag.constraint_name if isinstance(cause, postgres.Error) else None
+    if isinstance(cause, postgres.Error) and name == FROZEN:
+        return Frozen(str(cause.diag.message_primary))
+    if isinstance(cause, postgres.InsufficientPrivilege):
+        return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
+    own = next((_own_words(constraint) for constraint in row._meta.constraints if constraint.name == name), "")
+    if isinstance(cause, postgres.UniqueViolation | postgres.ExclusionViolation):
+        exists = f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name."
+        return Conflicting(own or exists)
+    if isinstance(cause, postgres.ForeignKeyViolation):
+        return Invalid(
+            f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}
+        )
+    if isinstance(cause, postgres.CheckViolation):
+        return _of_check(cause, own)
+    raise refusal
+
+
+def _own_words(constraint: BaseConstraint) -> str:
+    said = constraint.violation_error_message
+    return "" if said == constraint.default_violation_error_message else str(said)
+
+
+def _of_check(cause: postgres.CheckViolation, own: str) -> GovernanceError:
+    if cause.diag.table_name is None:
+        # A trigger raised it, about a move, and says why itself.
+        return IllegalTransition(str(cause.diag.message_primary))
+    # A constraint is named as the sentence that must be true.
+    rule = str(cause.diag.constraint_name).replace("_", " ")
+    why = own or f"They break the rule “{rule}”. Change what breaks it, and send them again."
+    return Invalid(f"These values cannot be taken. {why}", {NON_FIELD_ERRORS: [why]})
+
+
+def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:
+    method = getattr(refusal.method, "__name__", "change").replace("_", " ")
+    state = next(
+        (field.value_from_object(row) for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin)), ""
+    )
+    noun = str(row._meta.verbose_name)
+    return f"Cannot {method} {'an' if noun[0] in 'aeiou' else 'a'} {noun} that is {state}."

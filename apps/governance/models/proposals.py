@@ -1,0 +1,220 @@
+"""What waits for a person, and the journal of who said yes to which bytes."""
+
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Final, Self
+
+from django.db import models
+from django.db.models.lookups import IsNull
+from django_fsm import transition
+
+from apps.governance.models.base import Governed, GovernedQuerySet, StateField
+from apps.governance.policy.risk_tiers import Tier
+
+CLAIM_STANDS = timedelta(minutes=30)
+# Moves that are not asked for by the name of the state they reach: each is an act with words of its own.
+TIERS: Final = [(tier.value, tier.value) for tier in Tier]
+OWN_ACT: Final = {"by_name": False}
+
+
+class ProposalQuerySet(GovernedQuerySet["Proposal"]):
+    """Adjectives for proposals."""
+
+    def open(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(state=Proposal.State.OPEN)
+
+    def waiting(self, now: datetime) -> Self:
+        """The open ones that nobody put off until later."""
+        return self.open().filter(models.Q(snoozed_until=None) | models.Q(snoozed_until__lte=now))
+
+    def about(self, target: Governed) -> Self:
+        """Those that would change this row."""
+        return self.filter(target_type=target._meta.label_lower, target_id=target.pk)
+
+
+class Proposal(Governed):
+    """A change an agent may not make itself: the same content, waiting for a person, bound to what it was read from."""
+
+    class Kind(models.TextChoices):
+        """What would change if a person says yes."""
+
+        PERSONA_PATCH = "persona.patch", "Persona patch"
+        PERSONA_FIELDS = "persona.fields", "Persona sections"
+        SKILL_NEW = "skill.new", "New skill"
+        SKILL_REVISION = "skill.revision", "Skill revision"
+        SKILL_DEPRECATION = "skill.deprecation", "Skill deprecation"
+        MEMORY_LINES = "memory.lines", "New memory lines"
+        MEMORY_BODY = "memory.body", "Memory"
+        BLOCK_LINES = "block.lines", "New memory block lines"
+        BLOCK_BODY = "block.body", "Memory block"
+        PROFILE_CHANGE = "profile.change", "Customer profile"
+        RULE_LINES = "rule.lines", "New rules"
+        RULE_CHANGE = "rule.change", "Change of a rule"
+
+    class State(models.TextChoices):
+        """Where the proposal is on its way; only what is applied longer than a minute stays so for good."""
+
+        OPEN = "open"
+        APPLIED = "applied"
+        REJECTED = "rejected"
+        EXPIRED = "expired"
+        QUARANTINED = "quarantined"
+
+    class Reason(models.TextChoices):
+        """Why a person said no, in a word the agent can learn from."""
+
+        WRONG = "wrong", "Wrong"
+        DUPLICATE = "duplicate", "Says what is there already"
+        UNSAFE = "unsafe", "Unsafe"
+        AGAINST_POLICY = "against_policy", "Against policy"
+        NOT_USEFUL = "not_useful", "Not useful"
+        WRONG_TONE = "wrong_tone", "Wrong tone"
+        OTHER = "other", "Other"
+
+    kind = models.CharField(max_length=30, choices=Kind.choices)
+    # Open for what belongs to no one agent: the organisation's rules, when a person proposes them.
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, blank=True)
+    target_type = models.CharField(max_length=60)
+    target_id = models.BigIntegerField()
+    target_label = models.CharField(max_length=200)
+    base_version = models.PositiveIntegerField(default=0)
+    base_sha256 = models.CharField(max_length=64)
+    base_content = models.JSONField(default=dict, blank=True)
+    content = models.JSONField(blank=True)
+    edited_content = models.JSONField(null=True, blank=True)
+    edited_by = models.CharField(max_length=200, blank=True)
+    edited_by_id = models.BigIntegerField(null=True, blank=True)
+    content_sha256 = models.CharField(max_length=64, editable=False, default="")
+    risk = models.CharField(max_length=10, choices=TIERS, default=Tier.LOW.value)
+    rationale = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict, blank=True)
+    support_count = models.PositiveIntegerField(default=1)
+    proposed_by = models.CharField(max_length=200)
+    proposers = models.JSONField(default=list, blank=True)
+    state = StateField(max_length=12, choices=State.choices, default=State.OPEN)
+    # Counted up each time it opens again, so that no earlier approval is taken for a new one.
+    round = models.PositiveIntegerField(default=1, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    snoozed_until = models.DateTimeField(null=True, blank=True)
+    claimed_by = models.CharField(max_length=200, blank=True)
+    claimed_by_id = models.BigIntegerField(null=True, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    revision_request = models.TextField(blank=True)
+    approval_count = models.PositiveIntegerField(default=0)
+    replaced_values = models.JSONField(default=dict, blank=True)
+    decided_by = models.CharField(max_length=200, blank=True)
+    decided_by_id = models.BigIntegerField(null=True, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decision_reason = models.TextField(blank=True)
+    reason_code = models.CharField(max_length=20, choices=Reason.choices, blank=True)
+    quarantine_reason = models.TextField(blank=True)
+
+    unrecorded = Governed.unrecorded | {"content_sha256", "round", "decided_at"}
+    stamped = ("content_sha256", "round", "decided_at")
+
+    noun = "proposal"
+    objects = ProposalQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            # What people ask for everybody is not the agents' to see, so it must not stand in the way of theirs either.
+            models.UniqueConstraint(
+                models.F("tenant"),
+                models.F("target_type"),
+                models.F("target_id"),
+                models.F("kind"),
+                IsNull(models.F("agent"), rhs=True),
+                condition=models.Q(state="open"),
+                name="one_open_proposal_per_target_and_kind",
+                violation_error_message="There is an open proposal for this already; revise it.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="open") | ~models.Q(decided_by=""), name="decided_proposal_names_who_decided"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state="quarantined") | ~models.Q(quarantine_reason=""),
+                name="quarantined_proposal_says_why",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "state", "id"], name="proposal_by_state"),
+            models.Index(
+                fields=["tenant", "decided_at"],
+                condition=models.Q(decided_at__isnull=False),
+                name="proposal_by_decision",
+            ),
+            models.Index(fields=["expires_at"], condition=models.Q(state="open"), name="open_proposal_expiry"),
+            models.Index(fields=["decided_at"], condition=models.Q(state="rejected"), name="proposal_rejected_lately"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} for {self.target_label}"
+
+    @property
+    def words(self) -> Any:  # Any: what the kind holds
+        """What would be applied: the proposer's words, or what a reviewer made of them."""
+        return self.content if self.edited_content is None else self.edited_content
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a reviewer changed the proposer's words."""
+        return self.edited_content is not None
+
+    @property
+    def authorship(self) -> dict[str, int | str]:
+        """What the record of the applied change keeps: whoever signs for the words did not write them."""
+        return {"proposal_id": self.pk, "proposed_by": self.proposed_by}
+
+    def claim_stands(self, now: datetime) -> bool:
+        """Whether somebody said lately that they are looking at it."""
+        return self.claimed_at is not None and now - self.claimed_at < CLAIM_STANDS
+
+    @transition(field=state, source=State.OPEN, target=State.APPLIED)
+    def apply(self) -> None:
+        """A person said yes and the change is made."""
+
+    @transition(field=state, source=State.OPEN, target=State.REJECTED)
+    def reject(self) -> None:
+        """A person said no."""
+
+    @transition(field=state, source=State.OPEN, target=State.EXPIRED, custom=OWN_ACT)
+    def expire(self) -> None:
+        """Nobody decided in time; a person may still take it up again."""
+
+    @transition(field=state, source=State.OPEN, target=State.QUARANTINED)
+    def quarantine(self) -> None:
+        """Held apart by a person, who says why; nobody decides on it until it is released."""
+
+    @transition(
+        field=state, source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED], target=State.OPEN
+    )
+    def reopen(self) -> None:
+        """It waits again, with no approval; what is applied only within a minute, which the database holds to."""
+
+
+class Approval(models.Model):
+    """One reviewer's yes to exactly these bytes. Append-only."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    # The database refuses the deletion itself; Django would look, where an agent that takes its proposal back may not.
+    proposal = models.ForeignKey(Proposal, on_delete=models.DO_NOTHING, related_name="approvals")
+    user_id = models.BigIntegerField()
+    user_label = models.CharField(max_length=200)
+    content_sha256 = models.CharField(max_length=64)
+    is_edited = models.BooleanField(default=False)
+    is_self_approval = models.BooleanField(default=False)
+    confirmed_findings = models.JSONField(default=list, blank=True)
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "proposal", "user_id", "content_sha256"], name="reviewer_approves_the_same_bytes_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Approval of proposal {self.proposal_id} by {self.user_label}"

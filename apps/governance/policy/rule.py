@@ -1,0 +1,118 @@
+"""What one row of the policy says.
+
+Fields that acts govern by the dozen.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from apps.governance.actors import Role
+
+# The noun that carries what somebody may only propose.
+PROPOSAL = "proposal"
+
+
+class Risk(StrEnum):
+    """What a mistaken yes would cost."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
+class Does(StrEnum):
+    """What becomes of the governed row an act is about."""
+
+    MAKES = "makes"
+    CHANGES = "changes"
+    WRITES = "makes or changes"
+    REMOVES = "removes"
+    # A journal or a counter is written instead.
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the policy. `on` names the noun it writes, where that is not the act's own.
+
+    `signs` are columns that it stamps for people alone, because an agent's signature is none.
+    `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
+    """
+
+    direct: frozenset[Role]
+    fields: tuple[str, ...] = ()
+    proposes: frozenset[Role] = frozenset()
+    risk: Risk = Risk.LOW
+    settled: frozenset[str] = frozenset()
+    does: Does = Does.CHANGES
+    stamps: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    on: str = ""
+    reviewers: int = 0
+
+    def writes(self, *, adding: bool) -> frozenset[str]:
+        """The governed fields of a row that the act makes, or of one that stands already."""
+        return frozenset(self.fields) if adding else frozenset(self.fields) - self.settled
+
+    @property
+    def allowed(self) -> frozenset[Role]:
+        """Every role that may come to the door with this act at all."""
+        return self.direct | self.proposes
+
+    @property
+    def makes(self) -> bool:
+        """Whether it may bring a row into being."""
+        return self.does in {Does.MAKES, Does.WRITES}
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may write a row that stands already."""
+        return self.does in {Does.CHANGES, Does.WRITES}
+
+    @property
+    def removes(self) -> bool:
+        """Whether it may take a row away."""
+        return self.does is Does.REMOVES
+
+
+# What people choose about how an agent runs.
+AGENT_RUNS: Final = (
+    *("title", "model", "contract", "has_learning", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
+    *(
+        "flavour",
+        "context_tier",
+        "skill_index",
+        "has_current_time",
+        "send_mode",
+        "debounce_seconds",
+        "mid_turn_message_mode",
+    ),
+    *(
+        "endpoint",
+        "fallback_model",
+        "turn_budget_micro_usd",
+        "may_propose_schedules",
+        "may_show_tables_and_charts",
+        "may_edit_memory",
+    ),
+    *("may_edit_skills", "has_reflection", "has_notebook", "has_examples"),
+    *(
+        "is_memory_distilled",
+        "is_short_tier_distilled",
+        "is_mid_tier_distilled",
+        "is_long_tier_distilled",
+        "distil_model_mid",
+        "distil_model_long",
+    ),
+    *("distil_endpoint_mid", "distil_endpoint_long"),
+)
+PRICES: Final = (
+    *("input_micro_usd", "output_micro_usd"),
+    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
+)
+PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
+CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
+TOLD: Final = (
+    *("title", "url", "is_active"),
+    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_learning_version", "on_distillation", "on_review"),
+)

@@ -1,0 +1,1 @@
+"""Proposals: opening, approving, rejecting, and who has to agree."""

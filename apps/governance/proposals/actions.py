@@ -1,0 +1,293 @@
+"""Acts on proposals; what a proposal changes when applied is its noun's act, and `apps.review` brings the two together."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.authorization import authorize
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.deferred_constraints import check_references_to
+from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted, refuse_blank
+from apps.governance.governed_write import governed
+from apps.governance.models import Approval, Governed, Proposal, Taint
+from apps.governance.policy.risk_tiers import Terms, Tier, highest, standing
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import (
+    Base,
+    ProposedChange,
+    Verdict,
+    authors_of,
+    joined,
+    panel_of,
+    refuse_approved,
+    refuse_full_queue,
+    refuse_own_hand,
+    refuse_rejected,
+    refuse_too_few,
+    refuse_undecidable,
+    refuse_unseen,
+    refusing_approved,
+    reviewers_of,
+    support,
+    waiting_already,
+)
+
+UNDO_WITHIN = timedelta(minutes=1)
+
+
+def open_proposal(
+    target: Governed, *, actor: Actor, act: Act, change: ProposedChange, terms: Terms | None = None
+) -> Proposal:
+    """Put a change before a person. A second proposal of the kind revises the open one and adds its evidence."""
+    terms = terms or Terms()
+    authorize(actor, act, target.tenant_id, change.fields_of(act), agent_id=target.agent_concerned)
+    with acting(actor):
+        refuse_rejected(target, actor, change)
+        known = waiting_already(target, actor, change)
+        if known is None:
+            refuse_full_queue(actor, terms)
+        proposal = known or _unwritten(target, change)
+        with governed(act, proposal, actor=actor, evidence=change.evidence) as row:
+            _say(row, target, actor, change)
+            row.expires_at = timezone.now() + timedelta(days=terms.proposal_days)
+    return proposal
+
+
+def approve_proposal(
+    proposal: Proposal, *, actor: Actor, verdict: Verdict, terms: Terms | None = None, read_at: int | None = None
+) -> Proposal:
+    """Say yes to the bytes that were read, or to what one made of them. Whether that is enough, `has_enough` says."""
+    with acting(actor):
+        act = Act.PROPOSAL_APPROVE
+        with governed(act, proposal, actor=actor, read_at=read_at, reason=verdict.reason) as row:
+            counts = _agree(row, actor, verdict, terms or Terms())
+        if counts:
+            _sign(proposal, actor, verdict)
+    return proposal
+
+
+def reject_proposal(
+    proposal: Proposal, *, actor: Actor, reason: str, reason_code: str = "", read_at: int | None = None
+) -> Proposal:
+    """Say no. The target stays as it is; the reason stays with the proposal and is told to the agent."""
+    with governed(Act.PROPOSAL_REJECT, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reject()
+        _decide(row, actor, reason)
+        row.reason_code = reason_code
+    return proposal
+
+
+def settle_proposal(
+    proposal: Proposal,
+    *,
+    actor: Actor,
+    read_at: int | None = None,
+    reason: str = "",
+    replaced: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Close a proposal whose change has been made in the same transaction; what it replaced is kept for an undo."""
+    with governed(Act.PROPOSAL_APPLY, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        row.apply()
+        _decide(row, actor, reason)
+        row.replaced_values = dict(replaced or {})
+    return proposal
+
+
+def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
+    """Take one's own yes back within a minute; the target is put back in the same transaction."""
+    with governed(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as row:
+        _refuse_undo(row, actor)
+        _wait_again(row)
+        row.replaced_values = {}
+    return proposal
+
+
+def reopen_proposal(
+    proposal: Proposal, *, actor: Actor, reason: str = "", terms: Terms | None = None, read_at: int | None = None
+) -> Proposal:
+    """Take up again what was rejected or ran out of time. Earlier approvals do not count."""
+    with governed(Act.PROPOSAL_REOPEN, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        _refuse_unless(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
+        _wait_again(row)
+        row.expires_at = timezone.now() + timedelta(days=(terms or Terms()).proposal_days)
+    return proposal
+
+
+def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
+    """Hold a proposal apart: nobody decides on it, and its agent does not revise it, until somebody releases it."""
+    with governed(Act.PROPOSAL_QUARANTINE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_blank(reason, "Say why it is held apart; whoever releases it has to know.")
+        row.quarantine()
+        _decide(row, actor, "")
+        row.quarantine_reason = reason
+    return proposal
+
+
+def release_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
+    """Let a proposal wait again that was held apart."""
+    with governed(Act.PROPOSAL_RELEASE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_blank(reason, "Say why it may be decided on again.")
+        _refuse_unless(row, "release", Proposal.State.QUARANTINED)
+        _wait_again(row)
+    return proposal
+
+
+def expire_proposal(proposal: Proposal, *, actor: Actor) -> Proposal:
+    """Close a proposal that nobody decided on in time. A person may reopen it."""
+    with governed(Act.PROPOSAL_EXPIRE, proposal, actor=actor) as row:
+        if row.expires_at is None or row.expires_at > timezone.now():
+            raise IllegalTransition("This proposal has time left; only what ran out of time expires.")
+        row.expire()
+        _decide(row, actor, "")
+    return proposal
+
+
+def snooze_proposal(
+    proposal: Proposal, *, actor: Actor, until: datetime | None, read_at: int | None = None
+) -> Proposal:
+    """Put a proposal off; it is back in the queue by itself at that moment, and with None at once."""
+    with governed(Act.PROPOSAL_SNOOZE, proposal, actor=actor, read_at=read_at) as row:
+        refuse_undecidable(row)
+        if until is not None and until <= timezone.now():
+            raise Invalid("Name a moment that is still to come.", {"until": ["This lies in the past."]})
+        row.snoozed_until = until
+    return proposal
+
+
+def claim_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
+    """Say that one is looking at it. It keeps nobody else from deciding, and is forgotten after half an hour."""
+    with governed(Act.PROPOSAL_CLAIM, proposal, actor=actor, read_at=read_at) as row:
+        refuse_undecidable(row)
+        row.claimed_by, row.claimed_by_id, row.claimed_at = actor.label, actor.user_id, timezone.now()
+    return proposal
+
+
+def request_revision(proposal: Proposal, *, actor: Actor, words: str, read_at: int | None = None) -> Proposal:
+    """Ask the agent to say it otherwise. It reads the words with its proposal, and its answer clears them."""
+    with governed(Act.PROPOSAL_REQUEST_REVISION, proposal, actor=actor, read_at=read_at, reason=words) as row:
+        refuse_undecidable(row)
+        refuse_blank(words, "Say what the agent should change.", "revision_request")
+        row.revision_request = words
+    return proposal
+
+
+def rebase_proposal(
+    proposal: Proposal,
+    *,
+    actor: Actor,
+    base: Base,
+    words: Mapping[str, Any] | None = None,
+    read_at: int | None = None,
+) -> Proposal:
+    """Bind a proposal to what is live now, with the same words or with new ones. Earlier approvals do not count."""
+    with governed(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as row:
+        refuse_undecidable(row)
+        _bind(row, base)
+        if words is not None and dict(words) != row.words:
+            _edit(row, actor, words)
+        row.approval_count = 0
+    return proposal
+
+
+def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> None:
+    """Take an open proposal back that nobody approved, in no wording, or commented on. Its words stay in the change record."""
+    with refusing_approved(), acting(actor):
+        with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
+            refuse_undecidable(row)
+            refuse_approved(row)
+        check_references_to(Proposal._meta.db_table)
+
+
+def _unwritten(target: Governed, change: ProposedChange) -> Proposal:
+    about = {"target_type": target._meta.label_lower, "target_id": target.pk, "kind": change.kind}
+    return Proposal(tenant_id=target.tenant_id, agent_id=change.agent_id, **about)
+
+
+def _say(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) -> None:
+    row.target_label = str(target)[:200]
+    _bind(row, Base(change.base_version, change.base_sha256, change.base_content))
+    row.content = dict(change.content)
+    row.edited_content, row.edited_by, row.edited_by_id = None, "", None
+    row.approval_count = 0
+    row.revision_request = ""
+    row.risk = highest(Tier(row.risk), change.risk).value
+    row.rationale = change.rationale
+    row.evidence = joined(row.evidence, change.evidence)
+    row.support_count = support(row.evidence)
+    row.proposed_by = change.proposed_by or actor.label
+    row.proposers = sorted({*row.proposers, *({actor.user_id} - {None})})
+    row.taint = Taint.joined(row.taint, change.taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT))
+
+
+def _bind(row: Proposal, base: Base) -> None:
+    row.base_version, row.base_sha256, row.base_content = base.version, base.sha256, dict(base.content)
+
+
+def _edit(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
+    row.edited_content, row.edited_by, row.edited_by_id = dict(words), actor.label, actor.user_id
+    # The last editor's name stands in the row; all of them wrote these words.
+    row.proposers = sorted({*row.proposers, *([] if actor.user_id is None else [actor.user_id])})
+
+
+def _agree(row: Proposal, actor: Actor, verdict: Verdict, terms: Terms) -> bool:
+    """Whether the yes counts; an editor's does not where nobody may judge their own words."""
+    refuse_undecidable(row)
+    refuse_unseen(row, verdict.reviewed_sha256)
+    edits = verdict.edits(row)
+    if edits and verdict.edited is not None:
+        _edit(row, actor, verdict.edited)
+        if verdict.base is not None:
+            _bind(row, verdict.base)
+    row.risk = highest(Tier(row.risk), verdict.risk).value
+    panel = panel_of(row, terms)
+    refuse_own_hand(row, actor, panel, edits=edits)
+    refuse_too_few(row, panel, terms)
+    before = set[int | None]() if edits else {one.user_id for one in reviewers_of(row)}
+    row.approval_count = standing({*before, actor.user_id}, authors_of(row), panel)
+    return panel.may_self_approve or actor.user_id not in authors_of(row)
+
+
+def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
+    if actor.user_id is None:
+        raise MissingActor("An approval names the person who gave it.")
+    Approval.objects.create(
+        tenant_id=proposal.tenant_id,
+        proposal=proposal,
+        user_id=actor.user_id,
+        user_label=actor.label,
+        content_sha256=proposal.content_sha256,
+        is_edited=proposal.edited_by_id == actor.user_id,
+        is_self_approval=actor.user_id in authors_of(proposal),
+        confirmed_findings=list(verdict.findings),
+        reason=verdict.reason,
+    )
+
+
+def _decide(row: Proposal, actor: Actor, reason: str) -> None:
+    row.decided_by, row.decided_by_id = actor.label, actor.user_id
+    row.decision_reason = reason
+
+
+def _wait_again(row: Proposal) -> None:
+    row.reopen()
+    row.decided_by, row.decided_by_id, row.decision_reason, row.reason_code = "", None, "", ""
+    row.quarantine_reason = ""
+    row.approval_count = 0
+
+
+def _refuse_unless(row: Proposal, what: str, *states: Proposal.State) -> None:
+    if row.state not in states:
+        raise IllegalTransition(f"Cannot {what} a proposal that is {row.state}.")
+
+
+def _refuse_undo(row: Proposal, actor: Actor) -> None:
+    _refuse_unless(row, "undo", Proposal.State.APPLIED)
+    if row.decided_by_id != actor.user_id:
+        raise NotPermitted(f"Only {row.decided_by}, who applied it, may undo it. Propose the change back instead.")
+    # The database's clock: the one that stamped the decision.
+    if not Proposal.objects.filter(pk=row.pk, decided_at__gt=Now() - UNDO_WITHIN).exists():
+        raise IllegalTransition("The minute in which an approval can be undone is over. Change what is live instead.")

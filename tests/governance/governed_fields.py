@@ -1,0 +1,100 @@
+"""Every governed field of the policy, as a matrix walks it: who may write it by which act, and another value for it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+from django_fsm import FSMFieldMixin
+
+from apps.governance.actors import Role
+from apps.governance.authorization import subject_of
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database_drift.role_grants import governed_models
+from apps.governance.models import ChangeRecord, Governed, Refusal
+from apps.governance.policy.table import POLICY, Act
+from tests.governance.scenes import Scene
+
+# The database stamps these, and nobody chooses the tenant.
+STAMPED = {"id", "tenant", "version", "created_at", "updated_at"}
+# Where "Changed" is no value: what is, for a field of this name.
+SAMPLES: dict[str, Any] = {
+    "pii_patterns": "policy: POL-####",
+    "timezone": "Europe/Berlin",
+    "cron": "0 4 * * *",
+    "channel": "slack",
+    "url": "https://other.example/mcp",
+    "base_url": "https://other.example",
+    "locale": "de-DE",
+    "name": "changed",
+    "digest": "0" * 64,
+    "end_user_key": "http:other",
+    "label": "Changed",
+    "permissions": ["skill_draft"],
+    "agent_ids": [1],
+    "attachments": [{"name": "a.txt", "media_type": "text/plain", "sha256": "0" * 64, "size_bytes": 1, "key": "0/a"}],
+}
+
+
+def columns(model: type[Governed]) -> "list[models.Field[Any, Any]]":
+    """Whatever somebody could try to write."""
+    return [field for field in model._meta.concrete_fields if field.name not in STAMPED]
+
+
+def governed_fields(noun: str) -> set[str]:
+    """The fields some act on the noun governs."""
+    return {name for act in Act if act.noun == noun for name in POLICY[act].fields}
+
+
+def changing() -> Iterator[tuple[Act, type[Governed]]]:
+    """Acts that change a standing row of their own noun."""
+    found = governed_models()
+    for act, rule in POLICY.items():
+        if rule.changes and subject_of(act, Role.OPERATOR) == act.noun:
+            yield act, found[act.noun]
+
+
+def another(field: "models.Field[Any, Any]", now: Any) -> Any:
+    """A value the field does not have now and its model would take."""
+    if field.choices:
+        return next(value for value, _ in field.choices if value != now)
+    if isinstance(now, list) and now:
+        return now[:-1]
+    if field.name in SAMPLES:
+        return SAMPLES[field.name]
+    return next((make(now) for kind, make in _KINDS if isinstance(field, kind)), "Changed.")
+
+
+_KINDS: tuple[tuple[type[Any], Callable[[Any], Any]], ...] = (
+    (models.BooleanField, lambda now: not now),
+    (models.DateTimeField, lambda _: timezone.now()),
+    (models.IntegerField, lambda now: (now or 0) + 1),
+    (models.ForeignKey, lambda now: (now or 0) + 1),
+    (models.JSONField, lambda _: {"changed": True}),
+)
+
+
+def is_state(field: "models.Field[Any, Any]") -> bool:
+    """Whether only a transition moves it."""
+    return isinstance(field, FSMFieldMixin)
+
+
+# Of the first the scene is about what shall change; the proposal it writes has no fields anybody chooses. The second is about an
+# assistant, and what it writes is each member's own: tests/actions/test_assisting.py asks who may.
+ABOUT_ANOTHER_ROW = {Act.PROPOSAL_SUBMIT, Act.MEMBER_OVERLAY_WRITE}
+CHANGING = {act: model for act, model in changing() if act not in ABOUT_ANOTHER_ROW}
+
+
+def stored(scene: Scene, row: Governed) -> Any:  # Any: a row of any noun
+    with acting(scene.world.operator):
+        return type(row)._default_manager.get(pk=row.pk)
+
+
+def records(scene: Scene) -> list[str]:
+    with acting(scene.world.operator):
+        return list(ChangeRecord.objects.order_by("id").values_list("act", flat=True))
+
+
+def refused(scene: Scene) -> int:
+    with acting(scene.world.operator):
+        return Refusal.objects.count()

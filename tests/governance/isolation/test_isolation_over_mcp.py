@@ -1,0 +1,120 @@
+"""Every tool, and every skill behind an address, over MCP: another tenant's row is like one that is nowhere."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pytest
+
+from apps.conversations.models import Conversation
+from apps.mcp_server.requests import Tool
+from apps.mcp_server.tools import TOOLS
+from apps.personas.models import StandingRule
+from apps.runtime.models import Turn
+from apps.skills.models import Skill
+from tests.factories import World, make_world
+from tests.governance.filled import Filled
+from tests.governance.isolation.test_isolation_over_rest import KEYS, MODELS
+from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of, row_of
+from tests.mcping import Door, Said
+
+# Walks what other tests already cover, thousands of times: measuring that would only make it slower.
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
+
+# What a body names besides the row in the address.
+NAMED = {"conversation_id": Conversation, "skill_id": Skill, "turn_id": Turn}
+# A model's own, for its calls.
+OWN_IDS = {"call_id"}
+TARGETS = {"propose_rule_change": StandingRule, "propose_skill_deprecation": Skill}
+# Arguments that name no row.
+ABOUT = {"status", "state", "kind", "reason", "cursor", "page_size", "channel"}
+
+
+@dataclass
+class Shown:
+    """A tool's answer as whoever compares two of them reads it."""
+
+    said: Said
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def status_code(self) -> int:
+        """As over HTTP, told by the refusal."""
+        return 400 if self.said.is_refusal else 200
+
+    @property
+    def content(self) -> bytes:
+        """Words and data."""
+        return (self.said.text + json.dumps(self.said.data)).encode()
+
+
+@pytest.fixture
+def stranger() -> World:
+    return make_world()
+
+
+def rows_named() -> Iterator[tuple[Tool, str, Any]]:
+    """Each argument of each tool that names a row, with the row's model."""
+    for tool in TOOLS.values():
+        for name in tool.schema()["properties"]:
+            if name == "id":
+                yield tool, name, MODELS[tool.address.split("/")[0]]
+            elif name == "target_id":
+                yield tool, name, TARGETS[tool.name]
+            elif name.endswith("_id") and name not in OWN_IDS:
+                yield tool, name, NAMED[name]
+
+
+def filled_in(tool: Tool, **given: object) -> dict[str, object]:
+    """Every argument, with a value of its kind whose words say nothing."""
+    kinds: dict[object, object] = {"integer": 1, "boolean": True, "object": {"text": "Mine."}}
+    found: dict[str, object] = {}
+    for name, of in tool.schema()["properties"].items():
+        known = of.get("enum", [None])[0] or kinds.get(str(of["type"]), "Mine.")
+        if name not in ABOUT or tool.body is not None:
+            found[name] = known
+    return {**found, **given}
+
+
+def _call(door: Door, token: str, tool: Tool, given: dict[str, object], name: str, value: object) -> Shown:
+    return Shown(door.call(token, tool.name, given | {name: value}))
+
+
+@pytest.mark.slow
+def test_every_tool_answers_for_another_tenants_row_as_for_none(victim: Filled, stranger: World, door: Door) -> None:
+    # R006, R007
+    before, asked = prints_of(victim.world), 0
+    for tool, name, model in rows_named():
+        row = row_of(model, victim.world)
+        for given in (filled_in(tool), {need: filled_in(tool)[need] for need in tool.schema()["required"]}):
+            call = partial(_call, door, stranger.token, tool, given, name)
+            there, nowhere = asked_twice(call, row.pk, NOWHERE)
+            assert not there.differs_from(nowhere), (tool.name, name, given)
+            assert there.refused or tool.is_paged, (tool.name, name, there)
+            asked += 1
+    assert asked > 40
+    assert prints_of(victim.world) == before
+
+
+@pytest.mark.slow
+def test_every_filter_of_every_tool_finds_another_tenants_row_as_little_as_none(
+    victim: Filled, stranger: World, door: Door
+) -> None:
+    # R006
+    for tool in TOOLS.values():
+        if not tool.reads or tool.places:
+            continue
+        row = row_of(MODELS[tool.address.split("/")[0]], victim.world)
+        needed = {name: filled_in(tool)[name] for name in tool.needs}
+        for name in tool.takes:
+            if name in ABOUT or name.endswith("_id"):
+                continue
+            theirs = KEYS[name] or getattr(row, name) or "support"
+            call = partial(_call, door, stranger.token, tool, needed, name)
+            there, nowhere = asked_twice(call, theirs, "nothing-like-it")
+            assert not there.differs_from(nowhere), (tool.name, name)
+        if not needed:
+            answer = door.call(stranger.token, tool.name).data
+            assert row.pk not in [line["id"] for line in answer.get("results", [answer] if "id" in answer else [])]

@@ -1,0 +1,76 @@
+"""What an answer shows of a row is what REST framework would show of it, field by field, though fewer fields are asked."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import QuerySet
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from apps.api.reading import OF_WRITES, Plain, narrowed, plan_of, told
+from apps.api.rows import Shown
+from apps.api.urls import router
+from apps.api.views import Rows
+from apps.governance.database.actor_transaction import acting
+from tests.factories import World
+from tests.governance.filled import Filled
+
+pytestmark = pytest.mark.kernel
+
+
+def shown_kinds() -> Iterator[tuple[type[Rows[Any]], type[Shown[Any]]]]:
+    for _, view, _ in router.registry:
+        if issubclass(view, Rows):
+            for kind in {view.serializer_class, view.line_class}:
+                if kind is not None and issubclass(kind, Shown):
+                    yield view, kind
+
+
+def listed(world: World) -> Iterator[tuple[Rows[Any], type[Shown[Any]]]]:
+    """Each view as it answers for a list, with what it shows of a row."""
+    for view_class, kind in shown_kinds():
+        view = view_class()
+        view.request = Request(RequestFactory().get("/"))
+        view.request.auth, view.action, view.kwargs, view.format_kwarg = world.operator, "list", {}, None
+        yield view, kind
+
+
+def lines_of(view: Rows[Any], kind: type[Shown[Any]], rows: "QuerySet[Any]") -> tuple[list[dict[str, Any]], int]:
+    """What is told of the first rows, and how many statements it took."""
+    with CaptureQueriesContext(connection) as asked:
+        lines = [told(row, kind(row, context=view.get_serializer_context())) for row in rows[:3]]
+    return lines, len(asked)
+
+
+def test_every_row_is_shown_as_rest_framework_would_show_it(filled: Filled) -> None:
+    compared = 0
+    with acting(filled.world.operator):
+        for view, kind in listed(filled.world):
+            for row in view.get_queryset()[:3]:
+                serializer = kind(row, context=view.get_serializer_context())
+                expected = serializers.ModelSerializer.to_representation(serializer, row)
+                assert list(told(row, serializer)) == [name for name in expected if name not in OF_WRITES]
+                assert told(row, serializer) == {name: expected[name] for name in expected if name not in OF_WRITES}
+                compared += 1
+    assert compared > 30
+
+
+@pytest.mark.slow
+def test_a_list_reads_no_more_columns_than_it_shows_and_none_of_them_later(filled: Filled) -> None:
+    fewer = 0
+    with acting(filled.world.operator):
+        for view, kind in listed(filled.world):
+            rows = view.get_queryset()
+            few = narrowed(rows, kind, ["id"])
+            assert lines_of(view, kind, few) == lines_of(view, kind, rows), kind
+            fewer += any(isinstance(row, dict) for row in few[:1])
+    assert fewer > 15
+
+
+def test_most_fields_are_read_without_asking_anybody() -> None:
+    steps = [step for _, kind in shown_kinds() for step in plan_of(kind)]
+    assert sum(isinstance(step, Plain) for step in steps) > 0.8 * len(steps)

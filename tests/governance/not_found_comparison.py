@@ -1,0 +1,100 @@
+"""Asking twice, for another tenant's row and for one that is nowhere, and comparing all that could tell them apart."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from django.apps import apps
+from django.db import connection, reset_queries, transaction
+from django.db.models import Model
+from django.test.utils import CaptureQueriesContext
+
+from apps.governance.database.actor_transaction import acting
+from tests.factories import World
+from tests.governance.tables import tenant_tables
+
+NOWHERE = 987_654_321
+# Words of one answer alone: against forged forms, and for the scripts that it names.
+_OF_ONE_ANSWER = re.compile(r'name="csrfmiddlewaretoken" value="[^"]*"|window\.__csrf[^;]*|nonce="[^"]*"')
+
+_PRINT = (
+    "SELECT '{table}', count(*), md5(string_agg(row::text, '' ORDER BY id)) FROM {table} AS row"  # the catalog's names
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What somebody who asked can see of an answer, without what they asked for."""
+
+    status: int
+    location: str
+    text: str
+    queries: int
+
+    def differs_from(self, other: "Seen") -> str:
+        """What tells the two apart, in words for whoever reads a failing test; nothing where nothing does."""
+        if self == other:
+            return ""
+        lines = list(
+            unified_diff(other.text.splitlines(), self.text.splitlines(), "nowhere", "there", lineterm="", n=0)
+        )
+        mine, theirs = (f"{each.status} {each.location} after {each.queries} queries" for each in (self, other))
+        return "\n".join([f"there: {mine}, nowhere: {theirs}", *lines[:20]])
+
+    @property
+    def refused(self) -> bool:
+        """Nothing was shown or done."""
+        return self.status >= 300
+
+
+def asked_twice(ask: Callable[[Any], Any], theirs: object, nothing: object) -> tuple[Seen, Seen]:
+    """What is seen of another tenant's word and of a word that is nobody's, both words left out of both answers."""
+    # In an address within an address the equals sign is %3D.
+    words = re.compile("|".join(rf"(?:(?<!\w)|(?<=%3D)){re.escape(str(word))}(?!\w)" for word in (theirs, nothing)))
+    there, nowhere = _seen(ask, theirs, words), _seen(ask, nothing, words)
+    if there.queries != nowhere.queries:
+        # Whoever asks first fills Django's cache of content types.
+        there = _seen(ask, theirs, words)
+    return there, nowhere
+
+
+def _seen(ask: Callable[[Any], Any], word: object, words: re.Pattern[str]) -> Seen:
+    """Ask, and undo what it did."""
+    reset_queries()
+    with transaction.atomic():
+        with CaptureQueriesContext(connection) as captured:
+            answer = ask(word)
+        transaction.set_rollback(True)
+    location = words.sub("*", answer.headers.get("Location", ""))
+    return Seen(
+        answer.status_code, location, words.sub("*", _OF_ONE_ANSWER.sub("", answer.content.decode())), len(captured)
+    )
+
+
+def prints_of(world: World) -> dict[str, object]:
+    """A print of every table as the tenant's own people and workers see it: equal before and after, nothing was touched."""
+    found: dict[str, object] = {}
+    for name, actor in (("operator", world.operator), ("worker", world.system)):
+        with connection.cursor() as cursor, acting(actor):
+            cursor.execute(
+                "SELECT name FROM unnest(%s::text[]) AS name WHERE has_table_privilege(name, 'SELECT')",
+                [[table.name for table in tenant_tables()]],
+            )
+            cursor.execute(" UNION ALL ".join(_PRINT.format(table=table) for (table,) in cursor.fetchall()))
+            found |= {f"{table} of {name}": tuple(said) for table, *said in cursor.fetchall()}
+    return found
+
+
+def row_of(model: type[Model], world: World) -> Any:  # Any: a row of any noun
+    """The tenant's first row of a noun, which the filled world has of every noun."""
+    with acting(world.operator):
+        row = model._default_manager.filter(tenant_id=world.tenant.pk).order_by("pk").first()
+    assert row is not None, f"the filled world has no {model.__name__}"
+    return row
+
+
+def nouns() -> list[type[Model]]:
+    """Every model of tenants' rows."""
+    return [model for model in apps.get_models() if any(field.name == "tenant" for field in model._meta.fields)]

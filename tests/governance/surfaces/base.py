@@ -1,0 +1,306 @@
+"""What a way in is for the matrix, and the innermost of them: the actions themselves."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Protocol
+
+from django.utils import timezone
+
+from apps.conversations.actions import (
+    abandon_conversation,
+    import_conversation,
+    open_conversation,
+    receive_message,
+    resolve_conversation,
+)
+from apps.conversations.models import Conversation
+from apps.conversations.rules import Line
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import GovernanceError
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import (
+    approve_proposal,
+    claim_proposal,
+    expire_proposal,
+    quarantine_proposal,
+    rebase_proposal,
+    reject_proposal,
+    release_proposal,
+    reopen_proposal,
+    request_revision,
+    settle_proposal,
+    snooze_proposal,
+    undo_proposal,
+    withdraw_proposal,
+)
+from apps.governance.proposals.approval_rules import Base, Verdict
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
+from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
+from apps.memory.dating import date_block, date_memory, date_profile
+from apps.memory.holding import Share, hold_back, propose_profile
+from apps.personas.actions import (
+    activate_persona,
+    add_rule,
+    amend_persona,
+    amend_rule,
+    archive_persona,
+    create_persona,
+    propose_patch,
+    propose_rule_change,
+    restore_rule,
+    retire_rule,
+    write_identity_card,
+    write_overlay,
+)
+from apps.prompt.memory_lines.line_expiry import LineDates
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.restore.actions import make_checkpoint
+from apps.skills.actions import (
+    amend_skill,
+    approve_skill,
+    arrange_files,
+    count_use,
+    deprecate_skill,
+    detach_file,
+    discard_skill,
+    draft_skill,
+    revise_skill,
+)
+from apps.skills.keeping import keep_skill
+from apps.skills.proposing import propose_revision, submit_draft
+from apps.skills.publishing import unpublish_skill
+from apps.skills.quarantine import quarantine_skill, release_skill
+from apps.skills.uploads import upload_file
+from apps.tenants.actions import (
+    accept_membership,
+    add_member,
+    allow_invokable,
+    amend_agent,
+    amend_invokable,
+    amend_settings,
+    change_role,
+    create_agent,
+    create_tenant,
+    deactivate_member,
+    enter_tenant,
+    invite_member,
+    issue_token,
+    leave_tenant,
+    limit_member,
+    reactivate_member,
+    reset_member,
+    revoke_token,
+    rotate_token,
+    unlimit_member,
+    withdraw_grants,
+    withdraw_invokable,
+    withdraw_role_grants,
+    write_grants,
+    write_role_grants,
+)
+from apps.tenants.proofs import rotate_proof_key
+from tests.commenting import COMMENTING
+from tests.contradicting import CONTRADICTING
+from tests.distilled import DISTILLED
+from tests.elsewhere import ELSEWHERE
+from tests.governance.scenes import Scene
+from tests.governance.surfaces.desk_actions import DESK
+from tests.hooking import HOOKING
+from tests.noting import NOTING
+from tests.reporting import REPORTING
+from tests.scheduling import SCHEDULING
+from tests.talking import TALKING
+from tests.teaching import TEACHING
+from tests.thinking import THINKING
+from tests.tooling import TOOLING
+
+DATES = LineDates(datetime(2030, 1, 1, tzinfo=UTC))
+WHOLE = Share("", Taint.AGENT, whole="New.")
+RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
+LINES = [Line("customer", "Hello"), Line("agent", "Hello!")]
+SYNCS = "grants follow the policy by a command of the database's owner, who is no tenant's actor"
+
+
+class Surface(Protocol):
+    """One way in."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Who comes this way."""
+
+    @property
+    def not_offered(self) -> Mapping[Act, str]:
+        """Acts it does not offer, each with the reason."""
+
+    @property
+    def not_for(self) -> Mapping[tuple[Act, Role], str]:
+        """Acts whose request means another act to this role, each with the reason."""
+
+    def perform(self, scene: Scene, role: Role) -> str:
+        """Do the scene's act as its actor of this role; the refusal's code, empty if it was done."""
+
+
+class Actions:
+    """Every other surface ends here."""
+
+    name = "actions"
+    roles = tuple(Role)
+    not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
+    not_for: Mapping[tuple[Act, Role], str] = {
+        **{
+            (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
+            for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)
+        },
+        (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
+        (Act.MEMBER_ACCEPT, Role.ADMIN): "everybody accepts their own; in the scene that is the operator's",
+    }
+
+    performed: ClassVar[Mapping[Act, Callable[[Scene, Any, Actor], object]]] = {
+        Act.PERSONA_CREATE: lambda scene, _, actor: create_persona(
+            scene.world.agent.pk, actor=actor, values={"style": "x"}
+        ),
+        Act.PERSONA_AMEND: lambda _, row, actor: amend_persona(row, actor=actor, values={"style": "Brief."}),
+        Act.PERSONA_ARCHIVE: lambda _, row, actor: archive_persona(row, actor=actor),
+        Act.PERSONA_ACTIVATE: lambda _, row, actor: activate_persona(row, actor=actor),
+        Act.PERSONA_PROPOSE: lambda _, row, actor: propose_patch(row, actor=actor, text="Say hello first."),
+        Act.OVERLAY_WRITE: lambda _, row, actor: write_overlay(row, actor=actor, text="Be brief."),
+        Act.IDENTITY_CARD_WRITE: lambda _, row, actor: write_identity_card(
+            row, actor=actor, values={"hours": "Never."}
+        ),
+        Act.RULE_ADD: lambda scene, _, actor: add_rule(scene.world.agent.pk, actor=actor, text="Be brief."),
+        Act.RULE_AMEND: lambda _, row, actor: amend_rule(row, actor=actor, values={"text": "Be brief."}),
+        Act.RULE_RETIRE: lambda _, row, actor: retire_rule(row, actor=actor),
+        Act.RULE_RESTORE: lambda _, row, actor: restore_rule(row, actor=actor),
+        Act.SKILL_DRAFT: lambda scene, _, actor: draft_skill(scene.world.agent.pk, actor=actor, values=RUNBOOK),
+        Act.SKILL_AMEND: lambda _, row, actor: amend_skill(row, actor=actor, values={"body": "New."}),
+        Act.SKILL_APPROVE: lambda _, row, actor: approve_skill(row, actor=actor, reviewed_sha256=row.content_sha256),
+        Act.SKILL_DEPRECATE: lambda _, row, actor: deprecate_skill(row, actor=actor),
+        Act.SKILL_REVISE: lambda _, row, actor: revise_skill(row, actor=actor, values={"body": "New."}),
+        Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
+        Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
+        Act.KILL_SWITCH_ACTIVATE: lambda _, __, actor: throw_switch(
+            KillSwitch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."
+        ),
+        Act.KILL_SWITCH_DEACTIVATE: lambda _, row, actor: lift_switch(row, actor=actor),
+        Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
+        Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
+        Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
+        Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
+        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
+        Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
+        Act.MEMORY_SET_LINE_DATES: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
+        Act.BLOCK_SET_LINE_DATES: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
+        Act.PROFILE_SET_LINE_DATES: lambda _, row, actor: date_profile(
+            row, actor=actor, line=row.preferences, dates=DATES
+        ),
+        Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
+        Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
+        Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),
+        Act.SKILL_RETAIN: lambda _, row, actor: keep_skill(row, actor=actor, reason="Rare."),
+        Act.SKILL_QUARANTINE: lambda _, row, actor: quarantine_skill(row, actor=actor, reason="Odd."),
+        Act.SKILL_RELEASE: lambda _, row, actor: release_skill(row, actor=actor, reason="Read."),
+        Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
+        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, heard=NOTHING_HEARD, body="New."),
+        Act.BLOCK_APPROVE: lambda _, row, actor: approve_block(row, actor=actor, read_at=row.version),
+        Act.PROFILE_AMEND: lambda _, row, actor: amend_profile(row, actor=actor, values={"notes": "New."}),
+        Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(
+            scene.world.agent.pk, actor=actor, channel="http", conversation_key="matrix"
+        ),
+        Act.CONVERSATION_IMPORT: lambda scene, _, actor: import_conversation(
+            scene.world.agent.pk, actor=actor, transcript_id="t", lines=LINES, outcome=Conversation.Outcome.SOLVED
+        ),
+        Act.CONVERSATION_RESOLVE: lambda _, row, actor: resolve_conversation(row, actor=actor),
+        Act.CONVERSATION_ABANDON: lambda _, row, actor: abandon_conversation(row, actor=actor),
+        Act.MESSAGE_RECEIVE: lambda scene, row, actor: receive_message(
+            scene.world.agent.pk,
+            actor=actor,
+            channel=row.channel,
+            conversation_key=row.conversation_key,
+            text="Hello?",
+            idempotency_key="matrix",
+        ),
+        **DESK,
+        **TALKING,
+        **ELSEWHERE,
+        **THINKING,
+        **DISTILLED,
+        **TOOLING,
+        **SCHEDULING,
+        **COMMENTING,
+        **REPORTING,
+        **NOTING,
+        **HOOKING,
+        **TEACHING,
+        **CONTRADICTING,
+        Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
+        Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
+        Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),
+        Act.PROPOSAL_APPROVE: lambda _, row, actor: approve_proposal(
+            row, actor=actor, verdict=Verdict(row.content_sha256, Tier.LOW)
+        ),
+        Act.PROPOSAL_UNDO: lambda _, row, actor: undo_proposal(row, actor=actor),
+        Act.PROPOSAL_REOPEN: lambda _, row, actor: reopen_proposal(row, actor=actor),
+        Act.PROPOSAL_SNOOZE: lambda _, row, actor: snooze_proposal(
+            row, actor=actor, until=timezone.now() + timedelta(days=1)
+        ),
+        Act.PROPOSAL_CLAIM: lambda _, row, actor: claim_proposal(row, actor=actor),
+        Act.PROPOSAL_REQUEST_REVISION: lambda _, row, actor: request_revision(row, actor=actor, words="Shorter."),
+        Act.PROPOSAL_REBASE: lambda _, row, actor: rebase_proposal(row, actor=actor, base=Base(3, "0" * 64)),
+        Act.PROPOSAL_QUARANTINE: lambda _, row, actor: quarantine_proposal(row, actor=actor, reason="Odd."),
+        Act.PROPOSAL_RELEASE: lambda _, row, actor: release_proposal(row, actor=actor, reason="Fine."),
+        Act.PROPOSAL_WITHDRAW: lambda _, row, actor: withdraw_proposal(row, actor=actor),
+        Act.PROPOSAL_EXPIRE: lambda _, row, actor: expire_proposal(row, actor=actor),
+        Act.PROPOSAL_REJECT: lambda _, row, actor: reject_proposal(row, actor=actor, reason="No."),
+        Act.PROPOSAL_APPLY: lambda _, row, actor: settle_proposal(row, actor=actor),
+        Act.TENANT_CREATE: lambda _, new, actor: create_tenant(
+            f"matrix-{new.tenant_id}", "Matrix", actor=replace(actor, tenant_id=new.tenant_id)
+        ),
+        Act.TENANT_ENTER: lambda *given: enter_tenant("A ticket of theirs.", actor=given[-1]),
+        Act.TENANT_LEAVE: lambda _, row, actor: leave_tenant(row, actor=actor),
+        Act.SETTINGS_ROTATE_PROOF_KEY: lambda _, row, actor: rotate_proof_key(row, actor=actor, key="k" * 40),
+        Act.SETTINGS_AMEND: lambda _, row, actor: amend_settings(row, actor=actor, timezone="Europe/Berlin"),
+        Act.AGENT_CREATE: lambda *given: create_agent("sales", "Sales", actor=given[-1]),
+        Act.AGENT_AMEND: lambda _, row, actor: amend_agent(row, actor=actor, title="Changed"),
+        Act.INVOKABLE_ALLOW: lambda scene, callee, actor: allow_invokable(
+            scene.world.agent.pk, callee.pk, actor=actor, role_hint="Knows invoices."
+        ),
+        Act.INVOKABLE_AMEND: lambda _, row, actor: amend_invokable(row, actor=actor, role_hint="New."),
+        Act.INVOKABLE_WITHDRAW: lambda _, row, actor: withdraw_invokable(row, actor=actor),
+        Act.TOKEN_ISSUE: lambda _, row, actor: issue_token(row, actor=actor, name="matrix"),
+        Act.TOKEN_REVOKE: lambda _, row, actor: revoke_token(row, actor=actor),
+        Act.TOKEN_ROTATE: lambda _, row, actor: rotate_token(row, actor=actor),
+        Act.MEMBER_ADD: lambda _, user, actor: add_member(user, actor=actor, role=Role.OPERATOR),
+        Act.CHECKPOINT_CREATE: lambda scene, _, actor: make_checkpoint(
+            "Before the sale", actor=actor, agent_id=scene.world.agent.pk
+        ),
+        Act.MEMBER_INVITE: lambda _, user, actor: invite_member(user, actor=actor, role=Role.OPERATOR),
+        Act.MEMBER_ACCEPT: lambda _, row, actor: accept_membership(row, actor=actor),
+        Act.MEMBER_DEACTIVATE: lambda _, row, actor: deactivate_member(row, actor=actor),
+        Act.MEMBER_REACTIVATE: lambda _, row, actor: reactivate_member(row, actor=actor),
+        Act.MEMBER_CHANGE_ROLE: lambda _, row, actor: change_role(row, actor=actor, role=Role.ADMIN),
+        Act.MEMBER_RESET: lambda _, row, actor: reset_member(row, actor=actor),
+        Act.LIMIT_WRITE: lambda scene, row, actor: limit_member(row, actor=actor, agents=[scene.world.agent.pk]),
+        Act.LIMIT_LIFT: lambda _, row, actor: unlimit_member(row, actor=actor),
+        Act.ROLE_GRANT_WRITE: lambda _, row, actor: write_role_grants(
+            row, actor=actor, granted=["skill_draft"], reason="Too much."
+        ),
+        Act.ROLE_GRANT_WITHDRAW: lambda _, row, actor: withdraw_role_grants(row, actor=actor, reason="Enough."),
+        Act.GRANT_WRITE: lambda _, row, actor: write_grants(row, actor=actor, granted=["skill_fetch"]),
+        Act.GRANT_WITHDRAW: lambda _, row, actor: withdraw_grants(row, actor=actor),
+    }
+
+    def perform(self, scene: Scene, role: Role) -> str:
+        """Call it."""
+        try:
+            self.performed[scene.act](scene, scene.subject, scene.actor_of(role))
+        except GovernanceError as refusal:
+            return refusal.code
+        return ""

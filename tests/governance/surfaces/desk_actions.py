@@ -1,0 +1,139 @@
+"""The acts on what waits for a person, as the matrix performs them by their actions."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
+from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.forgetting import forget_conversation
+from apps.conversations.models import Conversation, Message
+from apps.conversations.rating import rate_conversation
+from apps.desk.actions import (
+    answer_escalation,
+    discard_draft,
+    dismiss_escalation,
+    lift_send_rule,
+    make_draft,
+    open_escalation,
+    send_draft,
+    send_edited_draft,
+    supersede_draft,
+    write_send_rule,
+)
+from apps.desk.models import Draft, Escalation
+from apps.desk.rules import Grounding
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.runtime.budgets import Money
+from apps.runtime.delegating import ask_agent
+from tests.governance.scenes import Scene
+from tests.surfaces.console.browsing import decision_of, page_of
+
+
+def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with
+    """Bound to the words of the draft, and as a message that stands in the transcript."""
+    with acting(scene.world.operator):
+        message = Message.objects.filter(conversation=draft.conversation_id).last()
+    return {"message_id": message.pk if message else 0, "reviewed_sha256": draft.text_sha256}
+
+
+DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
+    Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
+    Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
+    Act.CONVERSATION_RATE: lambda _, row, actor: rate_conversation(row, actor=actor, score=4, comment="Quick."),
+    Act.CONVERSATION_ERASE: lambda _, row, actor: forget_conversation(row, actor=actor),
+    Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
+    Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
+        row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=Money()
+    ),
+    Act.MESSAGE_SEND: lambda _, row, actor: send_message(
+        row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
+    ),
+    Act.DRAFT_CREATE: lambda _, row, actor: make_draft(
+        row.pk,
+        actor=actor,
+        agent_id=row.agent_id,
+        turn_id=1,
+        text="Hello!",
+        grounding=Grounding.NONE,
+        facts=[],
+    ),
+    Act.DRAFT_SUPERSEDE: lambda _, row, actor: supersede_draft(row, actor=actor),
+    Act.DRAFT_SEND: lambda scene, row, actor: send_draft(row, actor=actor, **sent_as(scene, row)),
+    Act.DRAFT_SEND_EDITED: lambda scene, row, actor: send_edited_draft(
+        row, actor=actor, sent_text="Mine.", **sent_as(scene, row)
+    ),
+    Act.DRAFT_DISCARD: lambda _, row, actor: discard_draft(row, actor=actor, reason_code="wrong"),
+    Act.ESCALATION_OPEN: lambda _, row, actor: open_escalation(
+        row.conversation_id,
+        actor=actor,
+        agent_id=row.agent_id,
+        turn_id=None,
+        reason=Escalation.Reason.MISSING_KNOWLEDGE,
+        question="And who pays?",
+    ),
+    Act.ESCALATION_ANSWER: lambda _, row, actor: answer_escalation(row, actor=actor, answer="Yes."),
+    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal_reason="Settled."),
+    Act.SEND_RULE_WRITE: lambda _, row, actor: write_send_rule(row, actor=actor, values={"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: lambda _, row, actor: lift_send_rule(row, actor=actor),
+}
+
+
+def length_of(scene: Scene, row: Conversation) -> int:
+    """How much was said, as a person read it."""
+    with acting(scene.world.operator):
+        return row.events.count() + row.messages.count()
+
+
+DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.CONVERSATION_TAKE_OVER: lambda _, row: ("POST", f"conversations/{row.pk}/take-over", {}),
+    Act.CONVERSATION_RATE: lambda _, row: ("POST", f"conversations/{row.pk}/rating", {"score": 4}),
+    Act.CONVERSATION_HAND_BACK: lambda _, row: ("POST", f"conversations/{row.pk}/hand-back", {}),
+    Act.MESSAGE_SEND: lambda scene, row: (
+        "POST",
+        f"conversations/{row.pk}/messages",
+        {"text": "Hello!", "seen_length": length_of(scene, row)},
+    ),
+    Act.DRAFT_SEND: lambda _, row: ("POST", f"drafts/{row.pk}/send", {"reviewed_sha256": row.text_sha256}),
+    Act.DRAFT_SEND_EDITED: lambda _, row: (
+        "POST",
+        f"drafts/{row.pk}/send-edited",
+        {"reviewed_sha256": row.text_sha256, "sent_text": "Mine."},
+    ),
+    Act.DRAFT_DISCARD: lambda _, row: ("POST", f"drafts/{row.pk}/discard", {"reason_code": "wrong"}),
+    Act.ESCALATION_OPEN: lambda _, row: (
+        "POST",
+        "escalations",
+        {"conversation_id": row.conversation_id, "reason": "missing_knowledge", "question": "And who pays?"},
+    ),
+    Act.ESCALATION_ANSWER: lambda _, row: ("POST", f"escalations/{row.pk}/answer", {"answer": "Yes."}),
+    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"dismissal_reason": "Settled."}),
+    Act.SEND_RULE_WRITE: lambda _, row: ("PATCH", f"send-rules/{row.pk}", {"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: lambda _, row: ("DELETE", f"send-rules/{row.pk}", None),
+}
+
+
+def pressing(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), typed)
+
+
+def sending(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), {"reviewed_sha256": row.text_sha256, **typed})
+
+
+DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {
+    Act.CONVERSATION_TAKE_OVER: pressing("take_over"),
+    Act.CONVERSATION_HAND_BACK: pressing("hand_back"),
+    Act.MESSAGE_SEND: lambda scene, row: (
+        decision_of(row, "write"),
+        {"text": "Hello!", "seen_length": length_of(scene, row)},
+    ),
+    Act.DRAFT_SEND: sending("send"),
+    Act.DRAFT_SEND_EDITED: sending("edit", sent_text="Mine."),
+    Act.DRAFT_DISCARD: pressing("discard", reason_code="wrong"),
+    Act.ESCALATION_ANSWER: pressing("answer", answer="Yes."),
+    Act.ESCALATION_DISMISS: pressing("dismiss"),
+    Act.SEND_RULE_WRITE: lambda _, row: (page_of(row), {"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: pressing("lift"),
+}
