@@ -45,7 +45,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "LearningVersionStatus": "apps.learning.lessons.models.LearningVersion.Status",
         **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
         "DeliveryStatus": "apps.webhooks.models.Delivery.Status",
-        "MemberRole": "apps.tenants.member_models.ROLES",
+        "MemberRole": "apps.tenants.models.people.ROLES",
         "SendMode": "apps.tenants.models.SEND_MODES",
         "EventStatus": "apps.api.replies.STATUSES",
     },

@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass
 
-from apps.tenants.factors import take_up
+from apps.tenants.accounts.second_factor import take_up
+from apps.tenants.accounts.totp import STEP_SECONDS, code_at, new_secret
 from apps.tenants.models import User
-from apps.tenants.totp import STEP_SECONDS, code_at, new_secret
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ LIMITS: Final = Path(__file__).with_name("build_counts.json")
 FIXED_SET: Final = (
     "tests/actions/test_desk.py",
     "tests/actions/test_memory.py",
-    "tests/actions/test_people.py",
+    "tests/tenants/test_people.py",
     "tests/actions/test_skills.py",
     "tests/surfaces/api/test_skills.py",
     "tests/surfaces/console/test_members.py",

@@ -5,7 +5,7 @@ from django.db import connections
 from psycopg import sql
 
 from apps.launcher.postgres import Postgres
-from apps.tenants.roles import forbid_leavings
+from apps.tenants.database_roles import forbid_leavings
 from tests.build_counts import CLONES, counts
 
 

@@ -13,7 +13,7 @@ from apps.runtime.calling_elsewhere import call_tool
 from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out
 from apps.runtime.models import Turn
 from apps.runtime.reporting import Report, Reported, take_report
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from tests.factories import World
 
 CUSTOMER = "http:abc123"

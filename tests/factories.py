@@ -36,9 +36,9 @@ from apps.tenants.actions import (
     write_grants,
     write_role_grants,
 )
-from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
-from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor, staff_actor
+from apps.tenants.authentication.actor_resolution import agent_actor, new_tenant_actor, person_actor, staff_actor
 from apps.tenants.models import Agent, InvokableAgent, Membership, StaffAccess, Tenant, TenantSettings, User
+from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from tests.standing_worlds import STANDING
 
 _numbers = count(1)

@@ -19,7 +19,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import Parcel
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.rules import Event

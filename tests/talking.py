@@ -12,7 +12,7 @@ from apps.governance.policy.table import Act
 from apps.personas.actions import create_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.tenants.actions import amend_agent, create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World
 
 _numbers = count(1)

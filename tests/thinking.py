@@ -9,8 +9,7 @@ from django.urls import reverse
 
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.tenants.endpoint_access import refuse_test
-from apps.tenants.endpoints import (
+from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,
     remove_endpoint,
@@ -18,6 +17,7 @@ from apps.tenants.endpoints import (
     set_price,
     withdraw_price,
 )
+from apps.tenants.endpoints.endpoint_access import refuse_test
 from apps.tenants.models import Endpoint, ModelPrice
 from tests.factories import World
 

@@ -16,8 +16,8 @@ from apps.api.authentication import TENANT_HEADER, ActorAuthentication
 from apps.api.problems import CONTENT_TYPE, problem_response
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.tenants.identity import token_digest
-from apps.tenants.standing import Standing
+from apps.tenants.authentication.actor_resolution import token_digest
+from apps.tenants.authentication.credential_recheck import Standing
 
 LAST_HEARD: Final = "Last-Event-ID"
 

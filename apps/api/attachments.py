@@ -28,7 +28,7 @@ from apps.skills.links import link_to
 from apps.skills.models import Skill
 from apps.skills.rules import Attached
 from apps.skills.uploads import upload_file
-from apps.tenants.holders import Holder, holder_of
+from apps.tenants.authentication.signed_link_holders import Holder, holder_of
 
 # What a multipart body has around its file.
 AROUND_BYTES = 20_000

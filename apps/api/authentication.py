@@ -12,8 +12,8 @@ from apps.api.refusals import CsrfFailed
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import tenant_id_named
 from apps.telemetry.log_context import note
-from apps.tenants.factors import asks_for_factor, awaits_code
-from apps.tenants.identity import agent_of_token, memberships_of, person_actor
+from apps.tenants.accounts.second_factor import asks_for_factor, awaits_code
+from apps.tenants.authentication.actor_resolution import agent_of_token, memberships_of, person_actor
 
 SCHEMES = frozenset({b"bearer", b"token"})
 TENANT_HEADER = "X-Preceptor-Tenant"

@@ -10,7 +10,7 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.personas.models import SECTIONS
 from apps.review.decisions import Yes, approve, undo
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 State = Proposal.State
 REACHED = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.OPEN)

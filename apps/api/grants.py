@@ -17,7 +17,7 @@ from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.tenants.actions import withdraw_grants, write_grants
-from apps.tenants.grant_models import AgentGrants
+from apps.tenants.models.grants import AgentGrants
 
 # More than there are.
 MOST_PERMISSIONS: Final = 1000

@@ -25,7 +25,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.runtime.airing import HOLDS_SECONDS
 from apps.telemetry.product_metrics import STREAMS
-from apps.tenants.standing import still_standing
+from apps.tenants.authentication.credential_recheck import still_standing
 
 logger = logging.getLogger(__name__)
 

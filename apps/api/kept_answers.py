@@ -26,7 +26,7 @@ from apps.api.models import KEY_CHARACTERS, IdempotencyRecord
 from apps.api.refusals import KeyInFlight, KeyReused
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 KEY_HEADER: Final = "Idempotency-Key"
 REPLAYED_HEADER: Final = "Idempotent-Replayed"

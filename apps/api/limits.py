@@ -16,8 +16,8 @@ from apps.api.versions import Versioned
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.tenants.actions import limit_member, unlimit_member
-from apps.tenants.grant_models import MemberLimit
 from apps.tenants.models import Membership
+from apps.tenants.models.grants import MemberLimit
 
 # More than there are.
 MOST_AGENTS = 1000

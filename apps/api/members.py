@@ -17,11 +17,11 @@ from apps.api.told_once import Once, ToldOnce
 from apps.governance.actors import Role
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
+from apps.tenants.accounts.invitations import invitation_to, invite
+from apps.tenants.accounts.people import dismiss, reset
 from apps.tenants.actions import change_role, reactivate_member
-from apps.tenants.invitations import invitation_to, invite
-from apps.tenants.member_models import ROLES
 from apps.tenants.models import Membership
-from apps.tenants.people import dismiss, reset
+from apps.tenants.models.people import ROLES
 
 
 class MemberRow(Shown[Membership]):

@@ -14,7 +14,7 @@ from apps.governance.audit.row_history import version_of
 from apps.governance.errors import Erased, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Governed
 from apps.tenants.models import Agent
-from apps.tenants.moments import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT, moment_said, zone_of
 
 AS_OF: Final = "as_of"
 AGENT: Final = "agent_key"

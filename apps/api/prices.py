@@ -14,7 +14,7 @@ from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.tenants.endpoints import set_price, withdraw_price
+from apps.tenants.endpoints.actions import set_price, withdraw_price
 from apps.tenants.models import ModelPrice
 
 RATES = (

@@ -22,9 +22,9 @@ from apps.prompt.prompt_input import PromptInput
 from apps.prompt.rendering.segments import Assembled, Span
 from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told, told_at
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
-from apps.tenants.moments import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT, moment_said, zone_of
 
 PARAMETERS = frozenset({"as_of", "end_user_key"})
 

@@ -54,7 +54,7 @@ from apps.review.sheet import sheet_of
 from apps.runtime.foreseeing import foreseen
 from apps.runtime.hearing import heard_by, whose_words
 from apps.tenants.models import Tenant
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 
 class ProposalView(Versioned[Proposal]):

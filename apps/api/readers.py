@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from apps.api.seats import Seat
 from apps.governance.actors import Actor
 from apps.telemetry.product_metrics import STREAM_EVENTS, STREAMS_ENDED
-from apps.tenants.standing import Standing
+from apps.tenants.authentication.credential_recheck import Standing
 
 # Whoever reads slower than it is told is let go, and goes on from where it was: its queue is nobody else's memory.
 QUEUE_EVENTS: Final = 256

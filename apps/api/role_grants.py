@@ -17,7 +17,7 @@ from apps.api.versions import Versioned
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
-from apps.tenants.grant_models import RoleGrants
+from apps.tenants.models.grants import RoleGrants
 
 NAMES = (
     "Names such as `skill_draft`, one or more. What is not among them the role may not do in this tenant; the role floor"

@@ -20,7 +20,7 @@ from apps.conversations.models import Message
 from apps.governance.database.full_text_search import Found, rows_with_words
 from apps.governance.errors import NotPermitted
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, rows_read
-from apps.tenants.moments import zone_of
+from apps.tenants.tenant_clock import zone_of
 from apps.text_analysis.search_excerpts import excerpt_of, words_of
 
 PARAMETERS: Final = frozenset({"q", "kind", "from", "to", "cursor", "page_size"})

@@ -15,8 +15,8 @@ from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.policy.table import POLICY, Act
 from apps.tenants.actions import amend_settings
+from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
-from apps.tenants.proofs import rotate_proof_key
 
 DECIDED: Final = POLICY[Act.SETTINGS_AMEND].fields
 

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from apps.api.kept_answers import forget_old
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 
 @shared_task

@@ -18,7 +18,7 @@ from apps.api.rows import Shown
 from apps.api.schema import refusal
 from apps.api.views import Rows
 from apps.governance.models import AuditCheck
-from apps.tenants.books import FINDINGS_SHOWN, MOST, export, refuse_export, verify
+from apps.tenants.audit_export import FINDINGS_SHOWN, MOST, export, refuse_export, verify
 
 JSONL: Final = "application/jsonl"
 TOO_MANY: Final = refusal(409, f"There are more than {MOST:,} entries.")

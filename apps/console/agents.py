@@ -22,8 +22,8 @@ from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill
 from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
-from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import Agent, AgentToken, InvokableAgent
+from apps.tenants.models.grants import AgentGrants, MemberLimit
 
 
 def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:

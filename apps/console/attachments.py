@@ -24,7 +24,7 @@ from apps.skills.links import link_to
 from apps.skills.models import Skill
 from apps.skills.rules import MEDIA_TYPES, Attached, mentions
 from apps.skills.uploads import upload_file
-from apps.tenants.holders import holder_of
+from apps.tenants.authentication.signed_link_holders import holder_of
 
 DONE = "Attached. The file is part of what is reviewed and approved."
 

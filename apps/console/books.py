@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from apps.console.requests import actor_of, settings_of
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
-from apps.tenants.books import FINDINGS_SHOWN, export, refuse_export, verify
+from apps.tenants.audit_export import FINDINGS_SHOWN, export, refuse_export, verify
 
 
 class Days(forms.Form):

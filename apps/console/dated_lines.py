@@ -21,7 +21,7 @@ from apps.memory.due import due
 from apps.memory.ledger import Remembered
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.line_expiry import LineDates, last_moment
-from apps.tenants.moments import zone_of
+from apps.tenants.tenant_clock import zone_of
 
 Dated = Remembered | CustomerProfile
 

@@ -24,7 +24,7 @@ from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
 from apps.runtime.trying import try_endpoint
-from apps.tenants.endpoints import (
+from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,
     remove_endpoint,

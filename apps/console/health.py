@@ -24,7 +24,7 @@ from apps.notifications.models import EmailNotification
 from apps.runtime.alarms import Ringing, ringing
 from apps.runtime.models import Turn
 from apps.runtime.workers import Answering, answering
-from apps.tenants.due import Waiting, waiting_work
+from apps.tenants.due_work import Waiting, waiting_work
 from apps.webhooks.models import Delivery, Webhook
 
 LATELY: Final = timedelta(days=7)

@@ -15,9 +15,9 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
 from apps.console.requests import TENANT_KEY
-from apps.tenants.invitations import INVITATION_SECONDS, accept, invited_by
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, accept, invited_by
+from apps.tenants.accounts.people import opens_more, prove_address
 from apps.tenants.models import User
-from apps.tenants.people import opens_more, prove_address
 
 LIFETIME_SECONDS = 15 * 60
 BACKEND = "django.contrib.auth.backends.ModelBackend"

@@ -16,11 +16,11 @@ from apps.console.rights_forms import InvitationForm, RoleDecision
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to, invite
+from apps.tenants.accounts.people import dismiss, reset
 from apps.tenants.actions import change_role, reactivate_member
-from apps.tenants.grant_models import MemberLimit
-from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite
 from apps.tenants.models import Membership
-from apps.tenants.people import dismiss, reset
+from apps.tenants.models.grants import MemberLimit
 
 
 @dataclass(frozen=True, slots=True)

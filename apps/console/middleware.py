@@ -27,11 +27,11 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.telemetry.log_context import note
-from apps.tenants.factors import awaits_code
-from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.accounts.second_factor import awaits_code
+from apps.tenants.accounts.staff_access import is_staff, visit_of
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
-from apps.tenants.staff import is_staff, visit_of
 
 # These wait for a store, a model or the workers, or read for long.
 OF_A_TENANT = frozenset(

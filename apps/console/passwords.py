@@ -11,7 +11,7 @@ from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
 from apps.console.signing_in import address_of, own_password_tried
-from apps.tenants.account_journal import Kind, note_event
+from apps.tenants.accounts.account_events import Kind, note_event
 
 
 class OwnPassword(AdminOwnPasswordChangeForm):

@@ -22,7 +22,7 @@ from apps.prompt.rendering.segments import Assembled
 from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told_at
 from apps.tenants.models import Agent
-from apps.tenants.moments import moment_said, zone_of
+from apps.tenants.tenant_clock import moment_said, zone_of
 
 NOW = "Now"
 

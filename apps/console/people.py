@@ -7,7 +7,7 @@ from django.db.models import Value
 
 from apps.governance.actors import Actor
 from apps.tenants.models import Agent, Membership
-from apps.tenants.visits import StaffAccess
+from apps.tenants.models.tenant import StaffAccess
 
 STAFF = " (platform staff)"
 AGENT = "agent"

@@ -13,10 +13,10 @@ from apps.console.titles import in_words
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
 from apps.governance.policy.table import POLICY, Act, default_grants
-from apps.tenants.grant_models import RoleGrants
-from apps.tenants.grants import grants_of_tenant
+from apps.tenants.grants.guardian_sync import grants_of_tenant
 from apps.tenants.models import Tenant
-from apps.tenants.policy_page import verdict
+from apps.tenants.models.grants import RoleGrants
+from apps.tenants.policy_sync.policy_page import verdict
 
 
 @dataclass(frozen=True, slots=True)

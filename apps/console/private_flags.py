@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from apps.console.flags import Flag
 from apps.governance.actors import Actor
-from apps.tenants.private_lines import private_in
+from apps.tenants.pii_flags import private_in
 
 
 def private_flags(texts: Mapping[str, str], actor: Actor) -> list[Flag]:

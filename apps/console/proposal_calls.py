@@ -34,7 +34,7 @@ from apps.review import decisions
 from apps.review.decisions import Decided, rebase, undo
 from apps.review.registry import applier_of
 from apps.review.sections import approve_sections
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 
 def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:

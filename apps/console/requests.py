@@ -6,7 +6,7 @@ from apps.console.people import People, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
 from apps.tenants.models import TenantSettings
-from apps.tenants.visits import StaffAccess
+from apps.tenants.models.tenant import StaffAccess
 
 # Where the session keeps which of several tenants was chosen.
 TENANT_KEY = "tenant_id"

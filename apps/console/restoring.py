@@ -28,7 +28,7 @@ from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, lacking, pl
 from apps.restore.restoring import PlanMoved, restore
 from apps.restore.steps import Step
 from apps.tenants.models import Agent
-from apps.tenants.moments import moment_said, zone_of
+from apps.tenants.tenant_clock import moment_said, zone_of
 
 WRITTEN: Final = "%Y-%m-%dT%H:%M:%S"
 # What of an address or a form says which restore is meant.

@@ -25,9 +25,9 @@ from apps.tenants.actions import (
     write_grants,
     write_role_grants,
 )
-from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
-from apps.tenants.grants import usual_grants
+from apps.tenants.grants.guardian_sync import usual_grants
 from apps.tenants.models import Agent
+from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 
 
 def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from apps.console.people import label_of, people_of_tenant
 from apps.console.titles import in_words
 from apps.governance.actors import Role
 from apps.governance.policy.table import POLICY, Act, codenames, default_grants
-from apps.tenants.member_models import ROLES
 from apps.tenants.models import Agent
+from apps.tenants.models.people import ROLES
 
 
 class InvitationForm(GovernedForm):

@@ -20,8 +20,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from apps.console.refusals import explain
 from apps.console.signing_in import address_of, own_password_tried, too_many
 from apps.governance.errors import GovernanceError
-from apps.tenants.attempts import code_succeeded, refused_code_seconds
-from apps.tenants.factors import (
+from apps.tenants.accounts.second_factor import (
     Accepted,
     accept,
     awaits_code,
@@ -33,8 +32,9 @@ from apps.tenants.factors import (
     secret_begun,
     take_up,
 )
+from apps.tenants.accounts.sign_in_throttle import code_succeeded, refused_code_seconds
+from apps.tenants.accounts.totp import address_of_secret
 from apps.tenants.models import User
-from apps.tenants.totp import address_of_secret
 
 ISSUER: Final = "Preceptor"
 Result = TypeVar("Result")

@@ -9,8 +9,8 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.tenants.actions import amend_settings
+from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
-from apps.tenants.proofs import rotate_proof_key
 
 
 def _amend(settings: TenantSettings, values: Values, actor: Actor, read_at: int | None) -> TenantSettings:

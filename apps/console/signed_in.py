@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
 from apps.console.signing_in import address_of
-from apps.tenants.account_journal import Kind, latest_events, note_event
+from apps.tenants.accounts.account_events import Kind, latest_events, note_event
 from apps.tenants.models import User
 from apps.tenants.session_store import end_others, end_session, signed_in
 

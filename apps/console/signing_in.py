@@ -9,10 +9,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
 from unfold.forms import AuthenticationForm
 
-from apps.tenants.attempts import refused_seconds, succeeded
-from apps.tenants.identity import memberships_of, people_named
+from apps.tenants.accounts.sign_in_throttle import refused_seconds, succeeded
+from apps.tenants.accounts.staff_access import is_staff
+from apps.tenants.authentication.actor_resolution import memberships_of, people_named
 from apps.tenants.models import User
-from apps.tenants.staff import is_staff
 
 ASK_FOR_A_LINK: Final = ", or ask whoever runs the installation for a login link"
 

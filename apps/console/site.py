@@ -102,7 +102,6 @@ from apps.review.comments.models import Comment
 from apps.runtime.models import Session, Spend
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
-from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.models import (
     Agent,
     AgentToken,
@@ -113,6 +112,7 @@ from apps.tenants.models import (
     StaffAccess,
     TenantSettings,
 )
+from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from apps.tools.models import AgentTool, ToolApproval, ToolServer
 from apps.webhooks.models import Webhook
 

@@ -19,7 +19,7 @@ from apps.governance.errors import GovernanceError
 from apps.kill_switches.models import KillSwitch
 from apps.runtime.models import Turn
 from apps.runtime.stops import stop_of
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 
 class Saying(forms.Form):

@@ -16,10 +16,10 @@ from apps.console.titles import moment
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.tenants import actions
-from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.accounts.staff_access import enter
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import StaffAccess, Tenant, User
-from apps.tenants.staff import enter
-from apps.tenants.visits import VISIT_MINUTES
+from apps.tenants.models.tenant import VISIT_MINUTES
 
 
 class Entering(forms.Form):

@@ -18,8 +18,8 @@ from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.schedules.models import Schedule
-from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings
+from apps.tenants.models.grants import AgentGrants, MemberLimit
 from apps.tools.models import AgentTool, ToolApproval
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.

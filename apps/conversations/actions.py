@@ -31,7 +31,7 @@ from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.tenants.flavours import refuse_assistant
+from apps.tenants.agent_flavours import refuse_assistant
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell
 

@@ -15,7 +15,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import TenantSettings
 
 MOMENT: Final = timedelta(microseconds=1)

@@ -14,7 +14,7 @@ from apps.conversations.standing import refuse_other_runner
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.stored_text import content_sha256, plain_text
-from apps.tenants.proofs import proving_key
+from apps.tenants.customer_verification import proving_key
 from apps.tenants.rules import MOST_STEPS
 
 

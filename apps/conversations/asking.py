@@ -16,7 +16,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
 from apps.governance.stored_text import content_sha256
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 
 ENDED_UNANSWERED: Final = (

@@ -14,7 +14,7 @@ from apps.governance.errors import IllegalTransition, Invalid, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
-from apps.tenants.flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown
+from apps.tenants.agent_flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown
 
 
 def open_talk(agent_id: int, *, actor: Actor, off_the_record: bool = False) -> Conversation:

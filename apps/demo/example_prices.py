@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.llm.prices import Rates, price_of
-from apps.tenants.endpoints import set_price
+from apps.tenants.endpoints.actions import set_price
 from apps.tenants.models import Agent, ModelPrice
 
 WHY: Final = "Example prices of the demo, so that the stand-in's calls cost something. Nobody is billed by them."

@@ -31,7 +31,7 @@ from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import own_templates
 from apps.learning.transcript_masking import known_of
 from apps.learning.transcripts import transcript
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall
 from apps.text_analysis.pii.tool_result_values import known_of_sender

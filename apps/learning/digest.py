@@ -39,7 +39,7 @@ from apps.llm.model_backend import Backend, BackendError, Reply, Request, System
 from apps.prompt.instruction_texts import DIGEST_LESSONS
 from apps.prompt.learning_prompts.lesson_digest import CorrectionLine, LessonLine, digest_message
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell_of_learning

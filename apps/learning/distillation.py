@@ -32,9 +32,9 @@ from apps.personas.models import Persona
 from apps.prompt.instruction_texts import DISTILLS
 from apps.prompt.learning_prompts.distillation import rewrite_message
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.endpoints.decrypted_endpoint import opened
 from apps.tenants.models import Agent, TenantSettings
-from apps.tenants.reached import opened
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell_of_learning
 

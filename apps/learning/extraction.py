@@ -40,9 +40,9 @@ from apps.prompt.learning_prompts.extraction import (
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 from apps.tenants.models import Agent
-from apps.tenants.reached import Reached
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall
 from apps.text_analysis.pii.tenant_patterns import Template

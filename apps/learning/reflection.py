@@ -44,7 +44,7 @@ from apps.prompt.learning_prompts.extraction import Malformed
 from apps.prompt.learning_prompts.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.skills.actions import draft_skill
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall

@@ -7,7 +7,7 @@ from apps.learning.digest import attempt_digest
 from apps.learning.distillation import attempt_distillation
 from apps.learning.extraction import attempt
 from apps.learning.reflection import attempt_reflection
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 
 @shared_task

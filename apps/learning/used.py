@@ -7,7 +7,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.llm.model_backend import Reply
 from apps.llm.prices import priced
-from apps.tenants.rates import own_rates
+from apps.tenants.endpoints.price_overrides import own_rates
 
 
 class Used(TypedDict):

@@ -17,7 +17,7 @@ from apps.api.bodies import BODY_BYTES
 from apps.mcp_server.mounting import App, Receive, Scope, Send
 from apps.mcp_server.serving import in_thread, make_server
 from apps.telemetry.log_context import note
-from apps.tenants.identity import agent_of_token
+from apps.tenants.authentication.actor_resolution import agent_of_token
 
 PATH: Final = "/mcp"
 # The frame around a body: its escapes, and what the protocol says beside it.

@@ -13,7 +13,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.profile_ledger import date_profile_lines
 from apps.prompt.memory_lines.line_diff import bare, known
 from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, kept, meant_dates
-from apps.tenants.moments import zone_of
+from apps.tenants.tenant_clock import zone_of
 
 
 def date_memory(

@@ -23,8 +23,8 @@ from apps.prompt.memory_lines.line_expiry import LineDates, said_dates
 from apps.prompt.memory_lines.write_holds import HeldLine, MemoryReview, answer, parted, repeated
 from apps.prompt.text_reuse.derived_lines import Heard
 from apps.tenants.models import TenantSettings
-from apps.tenants.moments import zone_of
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
+from apps.tenants.tenant_clock import zone_of
 
 Kind = Proposal.Kind
 

@@ -8,7 +8,7 @@ from apps.governance.errors import IllegalTransition, Stale
 from apps.notebook.actions import drop_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_KEPT
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 logger = logging.getLogger(__name__)
 

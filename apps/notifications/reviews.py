@@ -5,7 +5,7 @@ from typing import Final
 from apps.governance.database.actor_transaction import one_shot
 from apps.governance.models import Proposal
 from apps.llm.model_backend import JsonObject
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 # What was told stays at least a day, by which the database knows that it was; what is older is told to nobody anew.
 _TELL: Final = """

@@ -23,7 +23,7 @@ from apps.notifications.message import OWN_PAGE, Message, worded
 from apps.notifications.models import EmailNotification
 from apps.notifications.rules import Kind, Plan, Terms, When, is_digest_due, is_quiet, next_look, planned
 from apps.notifications.waiting import Found, found
-from apps.tenants.identity import memberships_of, person_actor, system_actor
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 from apps.tenants.models import TenantSettings, User
 from apps.webhooks.rules import pause_behind
 

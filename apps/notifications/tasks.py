@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.notifications.reviews import tell_of_reviews
 from apps.notifications.sending import tell_person
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 
 @shared_task

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from apps.operations.backups import DUMP, BackupRefused, Manifest
 from apps.operations.contents import contents, differences, server_major, sorting, tables
 from apps.operations.programs import run_program
-from apps.tenants.roles import ensure_roles
+from apps.tenants.database_roles import ensure_roles
 
 UNFINISHED: Final = "_restoring"
 _TOLD_DIFFERENCES: Final = 5

@@ -14,9 +14,9 @@ from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaw
 from apps.governance.stored_text import content_sha256
 from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.personas.rules import touches
-from apps.tenants.flavours import refuse_agent_for_customers
+from apps.tenants.agent_flavours import refuse_agent_for_customers
 from apps.tenants.models import Agent, TenantSettings
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 RULES_TIER = tier_of({Touch.RULES})
 # No person has this id.

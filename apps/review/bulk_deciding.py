@@ -24,7 +24,7 @@ from apps.review.bulk_journal import next_item, note_item, refuse_rest
 from apps.review.decisions import Yes, approve
 from apps.review.models import BulkDecision, BulkItem
 from apps.review.registry import target_of
-from apps.tenants.identity import memberships_of, person_actor, system_actor
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 
 logger = logging.getLogger(__name__)
 

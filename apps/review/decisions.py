@@ -16,7 +16,7 @@ from apps.governance.proposals.approval_rules import Verdict, has_enough, panel_
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Target, Values, changed
 from apps.review.registry import ACT_OF, applier_of, held_target
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 
 @dataclass(frozen=True, slots=True)

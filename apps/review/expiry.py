@@ -6,7 +6,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import expire_proposal
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 logger = logging.getLogger(__name__)
 

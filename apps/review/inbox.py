@@ -18,7 +18,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditLink, ChangeRecord, Governed, Proposal
 from apps.governance.policy.table import Act
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 # Whoever is further behind reads anew: that is less work than to be told of each.
 MOST_BEHIND: Final = 2_000

@@ -12,7 +12,7 @@ from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.review.applier import Applier, Beside, Values, changed, over
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from apps.review.bulk_deciding import decide_all
 from apps.review.expiry import expire
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 
 @shared_task

@@ -35,7 +35,7 @@ from apps.prompt.sanitizer.clean import clean
 from apps.runtime.models import Spend, ToolStep
 from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.models import Skill
-from apps.tenants.identity import member_served
+from apps.tenants.authentication.actor_resolution import member_served
 
 LISTED: Final = 20
 LINES_READ: Final = 40

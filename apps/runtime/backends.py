@@ -12,7 +12,7 @@ from apps.llm.anthropic.sync_client import backend_at, waiting_backend_at
 from apps.llm.mcp_client.client import call_tool
 from apps.llm.mcp_client.tool_server import Answer, Place
 from apps.llm.model_backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 
 
 class WithoutTransaction:

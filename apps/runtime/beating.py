@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from apps.runtime.journal import beat, said_more
 from apps.runtime.turn import Turning
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
 from apps.runtime.steps import sent_again, skills_read
-from apps.tenants.identity import Said, held_once
+from apps.tenants.authentication.actor_resolution import Said, held_once
 
 UTC = "UTC"
 # Of corrections shown with a turn, the latest.

@@ -20,7 +20,7 @@ from apps.runtime.models import ToolStep, Turn
 from apps.runtime.opening import opened
 from apps.runtime.outside import NO_TOOLS
 from apps.runtime.reported import Misreported, plain
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 # The step of a call whose answer of the model is not reported yet.
 BEFORE_ITS_REPORT = 0

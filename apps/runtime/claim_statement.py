@@ -10,7 +10,7 @@ from apps.learning.lessons.examples import WORD_BEGINNING, WORD_LETTERS
 from apps.runtime.others_tools import OTHERS
 from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED
-from apps.tenants.identity import SAID
+from apps.tenants.authentication.actor_resolution import SAID
 
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile. One that

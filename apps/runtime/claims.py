@@ -27,7 +27,7 @@ from apps.runtime.resuming import KeptCall, KeptStep
 from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE, PATIENCE_ELSEWHERE
 from apps.runtime.steps import Said
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
-from apps.tenants.identity import PLACES
+from apps.tenants.authentication.actor_resolution import PLACES
 from apps.tenants.models import Agent
 
 AGENTS_KEPT = 512

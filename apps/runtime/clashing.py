@@ -20,7 +20,7 @@ from apps.prompt.memory_lines.line_edits import beyond
 from apps.prompt.memory_lines.line_expiry import holding, is_expired
 from apps.prompt.sanitizer.clean import clean
 from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
-from apps.tenants.private_lines import told_private
+from apps.tenants.pii_flags import told_private
 from apps.text_analysis.contradictions.detection import Finding, Part, Tools, Written, contradictions
 from apps.text_analysis.relative_dates import told_by_today
 

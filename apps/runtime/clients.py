@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from apps.llm.model_backend import AsyncBackend
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 
 # Each keeps connections open; one that nobody asked for the longest time is let go.
 MOST = 100

@@ -23,7 +23,7 @@ from apps.prompt.builtin_tools import HOUSE, ROUTING
 from apps.runtime.going_by import Text, distilled, remembered, runbooks, tools_of_others, written_by_people
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.text_analysis.contradictions.detection import Checked, Finding, Limits, Place, Tools, Written, contradictions
 

@@ -23,7 +23,7 @@ from apps.runtime.budgets import Money, budget_of_question, loop_of
 from apps.runtime.kick import kick_turn
 from apps.runtime.stops import is_answering_paused
 from apps.runtime.tooling import Context, HouseTool, Offer
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import InvokableAgent
 
 ASKED: Final = (

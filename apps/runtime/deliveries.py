@@ -16,8 +16,8 @@ from django.conf import settings
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting, one_shot
 from apps.runtime.parcels import Forgotten, Parcel, Try, packed
-from apps.tenants.identity import system_actor
-from apps.tenants.sealing import CannotOpen
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.sealed_secrets import CannotOpen
 from apps.webhooks.models import Delivery
 from apps.webhooks.rules import pause_behind, rest_behind
 

@@ -9,7 +9,7 @@ from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import nowhere_else
 from apps.runtime.turn import Turning, begin
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 
 Places = Callable[[Reached], Backend]
 

@@ -39,7 +39,7 @@ from apps.runtime.clashing import with_advice
 from apps.runtime.clashing_notes import TEXTS, texts_of
 from apps.runtime.hearing import heard_in
 from apps.runtime.tooling import Context, HouseTool, Offer
-from apps.tenants.moments import zone_of
+from apps.tenants.tenant_clock import zone_of
 
 # What of the live state a turn has seen.
 MEMORY: Final = "memory"

@@ -31,7 +31,7 @@ from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
 from apps.telemetry.log_context import note, scene
 from apps.telemetry.product_metrics import TURN_SECONDS
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 
 logger = logging.getLogger(__name__)
 

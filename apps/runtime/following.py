@@ -12,7 +12,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.runtime.models import ToolStep, Turn
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 AT_ONCE = 100
 

@@ -24,8 +24,8 @@ from apps.runtime.models import Spend
 from apps.runtime.reading_calls import GAVE_APPROVED
 from apps.runtime.rows import rows_now
 from apps.skills.models import Skill
+from apps.tenants.endpoints.price_overrides import own_rates
 from apps.tenants.models import Agent, TenantSettings
-from apps.tenants.rates import own_rates
 
 DAYS: Final = 30
 # Beyond so many the latest of them stand for all.

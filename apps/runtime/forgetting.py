@@ -11,7 +11,7 @@ from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import GovernanceError
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from apps.runtime.outside import NO_TOOLS
 from apps.runtime.sessions import Frozen
 from apps.runtime.statements import HAND_OUT
 from apps.runtime.stops import Stopped, is_answering_paused, is_taken_over, why_stopped
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 IN_HAND = "A colleague has this conversation in hand and answers the customer. Send nothing; open it again when they hand it back."
 NOTHING_WAITS = "Nothing waits here to be answered. Hand in what the customer wrote."

@@ -49,8 +49,8 @@ from apps.skills.fetching import approved_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
 from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
-from apps.tenants.identity import system_actor
-from apps.tenants.private_lines import told_private
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.pii_flags import told_private
 
 LISTED_SKILLS = 100
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from apps.llm.model_backend import Request
 from apps.runtime.outside import OutsideCall
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
 from apps.runtime.tool_approvals import asking_tools, guarded_tools
 from apps.runtime.tooling import Context
-from apps.tenants.identity import agent_holding
+from apps.tenants.authentication.actor_resolution import agent_holding
 
 
 def opened(

@@ -11,8 +11,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.llm.model_backend import JsonObject
-from apps.tenants.endpoint_models import SealedSecret
-from apps.tenants.sealing import CannotOpen, unseal
+from apps.tenants.models.endpoints import SealedSecret
+from apps.tenants.sealed_secrets import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.rules import Event, secret_flaw
 from apps.webhooks.telling import OF_ROWS

@@ -8,7 +8,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.prompt.prompt_input import PromptInput
 from apps.runtime.gather import gather, gather_at
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import Agent
 
 

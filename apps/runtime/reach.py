@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 from apps.llm.model_backend import NotAuthorised
 from apps.llm.prices import OwnRates, Rates
-from apps.tenants.reached import Reached, reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached, reached
 
 # What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, the tenant's prices as they
 # hold now, and what fails there.

@@ -18,7 +18,7 @@ from apps.kill_switches.models import KillSwitch
 from apps.prompt.builtin_tools import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn
 from apps.runtime.stops import stop_of
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
 ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."

@@ -29,7 +29,7 @@ from apps.runtime.reported import Answer, Message, Misreported, answers_of, plai
 from apps.runtime.statements import REPORT
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 NOT_MADE: Final = (
     "{name} is a tool of the house, and no such call was made in this turn. Make it at calls/, with the id the model gave it;"

@@ -31,8 +31,8 @@ from apps.runtime.scheduled import SKILL_NOT_FOUND, approved_skill
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.schedules.rules import Due, due_of
 from apps.skills.models import Skill
-from apps.tenants.due import due_works
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.due_work import due_works
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 from apps.runtime.relaying import NOT_LET_OUT, relay, tell_agent
 from apps.runtime.steps import canonical_object
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 # No message has this number.
 NO_MESSAGE: Final = 0

@@ -8,7 +8,7 @@ from apps.runtime.driving import answer
 from apps.runtime.relaying import tell_of_pause
 from apps.runtime.tool_servers import refresh_due
 from apps.runtime.waking import wake
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 
 @shared_task(acks_late=False)

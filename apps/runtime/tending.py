@@ -24,8 +24,8 @@ from apps.skills.actions import amend_skill, discard_skill, draft_skill
 from apps.skills.models import Skill, SkillQuerySet
 from apps.skills.proposing import propose_deprecation, propose_revision, revision_of, submission_of
 from apps.skills.rules import BODY_CHARACTERS
-from apps.tenants.identity import system_actor
-from apps.tenants.private_lines import told_private
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.pii_flags import told_private
 from apps.text_analysis.anchored_edit import Unfit, patched
 
 SKILLS_LISTED: Final = 100

@@ -13,8 +13,8 @@ from django.utils.module_loading import import_string
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.llm.mcp_client.tool_server import Listing, NotAsked, Place, ToolServerFailed
-from apps.tenants.identity import system_actor
-from apps.tenants.sealing import CannotOpen, unseal
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.sealed_secrets import CannotOpen, unseal
 from apps.tools.listings import AskedOf, Found, keep_listing, note_failure, refuse_refresh, take_listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import headers_of

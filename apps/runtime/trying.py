@@ -8,9 +8,9 @@ from django.utils.module_loading import import_string
 
 from apps.governance.actors import Actor
 from apps.llm.model_backend import Backend, BackendError, Reply, Request
-from apps.tenants.endpoint_access import refuse_test
-from apps.tenants.identity import system_actor
-from apps.tenants.reached import Reached, opened
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.endpoints.decrypted_endpoint import Reached, opened
+from apps.tenants.endpoints.endpoint_access import refuse_test
 
 SECONDS = 20.0
 TOKENS = 16

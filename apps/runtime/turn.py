@@ -35,7 +35,7 @@ from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.sessions import Frozen
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 logger = logging.getLogger(__name__)
 

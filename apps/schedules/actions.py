@@ -15,7 +15,7 @@ from apps.governance.refusal_log import Subject, noting
 from apps.prompt.builtin_tools import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time
-from apps.tenants.flavours import refuse_assistant
+from apps.tenants.agent_flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
 
 FIRST = "Deprecate one first"

@@ -38,7 +38,7 @@ from apps.skills.proposing import (
 )
 from apps.skills.publishing import publish_skill, sign
 from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 Files = tuple[Attached, ...]
 

@@ -12,7 +12,7 @@ from apps.governance.errors import FindingsUnconfirmed
 from apps.skills.files import content_of
 from apps.skills.models import Skill
 from apps.skills.rules import FILE_CHARACTERS
-from apps.tenants.private_lines import Private, private_in
+from apps.tenants.pii_flags import Private, private_in
 
 SAID: Final = 20
 

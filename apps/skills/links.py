@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.skills.files import file_for
 from apps.skills.rules import Attached
-from apps.tenants.holders import Holder, Kind, actor_of
+from apps.tenants.authentication.signed_link_holders import Holder, Kind, actor_of
 
 SALT = "preceptor.attachment.1"
 DEAD = "This link leads to no file, or no longer: links live a few minutes, and end with the right to the file. Ask for a new one."

@@ -18,7 +18,7 @@ from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaw
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.skills.models import Skill
 from apps.skills.rules import to_confirm_of, touches
-from apps.tenants.terms import review_terms
+from apps.tenants.review_terms import review_terms
 
 
 def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:

@@ -6,7 +6,7 @@ from django.db import connection
 
 from apps.governance.database.actor_transaction import acting
 from apps.skills.store import forget, keys_before, tenants_with_files
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Tenant
 
 # An upload and its act are seconds apart.

@@ -16,7 +16,7 @@ from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill
 from apps.skills.rules import Attached, Refused, crowded, looked_through, vet_file
 from apps.skills.store import keep
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 
 _STORED = """
 SELECT coalesce(sum((file ->> 'size_bytes')::bigint), 0)

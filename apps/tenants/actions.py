@@ -15,14 +15,14 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_bl
 from apps.governance.governed_write import governed, invalid, take_values
 from apps.governance.policy.table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.tenants.flavours import refuse_assistant
-from apps.tenants.grant_models import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants
-from apps.tenants.grants import keep_agent_grants, keep_limit, keep_role_grants
-from apps.tenants.identity import token_digest
+from apps.tenants.agent_flavours import refuse_assistant
+from apps.tenants.authentication.actor_resolution import token_digest
+from apps.tenants.grants.guardian_sync import keep_agent_grants, keep_limit, keep_role_grants
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
-from apps.tenants.pace import refuse_faster
-from apps.tenants.sealing import refuse_without_keys
-from apps.tenants.visits import VISIT_MINUTES, StaffAccess
+from apps.tenants.models.grants import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants
+from apps.tenants.models.tenant import VISIT_MINUTES, StaffAccess
+from apps.tenants.request_rate_limits import refuse_faster
+from apps.tenants.sealed_secrets import refuse_without_keys
 
 
 @dataclass(frozen=True, slots=True)

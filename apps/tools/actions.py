@@ -12,9 +12,9 @@ from apps.governance.governed_write import authorize, governed, take_values
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.outbound.ssrf import origin_of
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import SealedSecret
-from apps.tenants.sealing import forget, lay_down
+from apps.tenants.sealed_secrets import forget, lay_down
 from apps.tools.listings import forget_listing
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
 from apps.tools.rules import TOOLS_PER_AGENT, call_sha256, headers_of, waits

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
 from apps.governance.stored_text import plain_text
-from apps.tenants.endpoint_models import KEY, key_rule, reachable
+from apps.tenants.models.endpoints import KEY, key_rule, reachable
 from apps.tools.approval_models import ToolApproval
 from apps.tools.rules import Definition
 

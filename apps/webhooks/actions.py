@@ -7,7 +7,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed, take_values
 from apps.governance.policy.table import Act
-from apps.tenants.sealing import forget, lay_down
+from apps.tenants.sealed_secrets import forget, lay_down
 from apps.webhooks.models import EVENTS, Webhook
 from apps.webhooks.rules import secret_flaw
 

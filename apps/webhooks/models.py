@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
 from apps.governance.stored_text import plain_text
-from apps.tenants.endpoint_models import KEY, SealedSecret, key_rule, reachable
+from apps.tenants.models.endpoints import KEY, SealedSecret, key_rule, reachable
 from apps.webhooks.rules import OF_LEARNING, Event
 
 OF_NO_CONVERSATION = sorted(event.value for event in OF_LEARNING)

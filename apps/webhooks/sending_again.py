@@ -10,7 +10,7 @@ from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.governance.refusal_log import noting
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 
 

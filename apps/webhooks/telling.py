@@ -5,7 +5,7 @@ from typing import Final
 
 from apps.governance.database.actor_transaction import one_shot
 from apps.llm.model_backend import JsonObject
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.webhooks.rules import OF_LEARNING, Event
 
 # What an integration may pass on to a customer, or take for the end of what they asked.

@@ -19,8 +19,8 @@ from apps.runtime.models import Turn
 from apps.runtime.moves import AskModel
 from apps.runtime.turn import begin
 from apps.tenants.actions import amend_agent, amend_settings
+from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import SealedSecret, TenantSettings
-from apps.tenants.proofs import rotate_proof_key
 from apps.tenants.rules import signature_of
 from tests.actions.conversing import CUSTOMER, calls, lease_runs_out, prompt, reply, sessions, take, tell, tool
 from tests.factories import World, make_event, make_invokable, make_persona, make_profile, make_world

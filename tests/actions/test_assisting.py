@@ -21,7 +21,7 @@ from apps.runtime.driving import answer
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.sessions import thawed
 from apps.tenants.actions import amend_agent, deactivate_member
-from apps.tenants.identity import person_actor, system_actor
+from apps.tenants.authentication.actor_resolution import person_actor, system_actor
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_event, make_limit, make_member, make_persona, make_skill, make_world
 from tests.standing_in import StandIn

@@ -26,7 +26,7 @@ from apps.skills.links import link_to
 from apps.skills.store import bytes_at, keep
 from apps.skills.sweeping import sweep_files
 from apps.skills.tasks import sweep
-from apps.tenants.holders import Holder, Kind
+from apps.tenants.authentication.signed_link_holders import Holder, Kind
 from config.env import Environment
 from config.settings import attachment_store
 from tests.factories import World, make_skill_with_file, make_world

@@ -18,7 +18,7 @@ from apps.skills.rules import Attached
 from apps.skills.store import bytes_at
 from apps.skills.uploads import stored_bytes, upload_file
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.governance.books import records

@@ -17,9 +17,9 @@ from apps.review.tasks import decide_bulk
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
-from apps.tenants.due import due_work
-from apps.tenants.identity import staff_actor
-from apps.tenants.people import dismiss
+from apps.tenants.accounts.people import dismiss
+from apps.tenants.authentication.actor_resolution import staff_actor
+from apps.tenants.due_work import due_work
 from tests.deciding import again, became, begin, carry_out, make_drafts, states, waiting_draft
 from tests.factories import World, make_limit, make_persona, make_skill, make_staff, make_world, member_of
 

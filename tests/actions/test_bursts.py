@@ -11,7 +11,7 @@ from apps.launcher.child_processes import wait_until
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import lines, reply, take, tell, turn_of
 from tests.factories import World, make_world
 from tests.standing_in import StandIn

@@ -21,7 +21,7 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.contradicting import attempt_look, look
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import create_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.contradicting import NEVER, PROMISE, WHY, contradict_oneself, contradictions_of, run_look
 from tests.distilled import make_tier
 from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_skill, make_world

@@ -22,7 +22,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.runtime.claims import claim
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.actions.conversing import tell
 from tests.factories import World, make_conversation, make_event, make_world
 

@@ -16,7 +16,7 @@ from apps.learning.used import used
 from apps.llm.model_backend import Backend, Reply, Request, StopReason, Usage
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_agent, amend_settings
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import take
 from tests.actions.test_extraction import resolved

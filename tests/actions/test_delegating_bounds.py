@@ -13,8 +13,8 @@ from apps.runtime.delegating import ask_agent
 from apps.runtime.models import Turn
 from apps.runtime.tasks import tell_who_asked
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, withdraw_invokable
-from apps.tenants.due import due_work
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
+from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent, InvokableAgent
 from tests.actions.conversing import calls, reply, take, tell, tool
 from tests.asking import TASK, asks, below, latest, make_question, said_last, take_next, told

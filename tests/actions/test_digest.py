@@ -19,7 +19,7 @@ from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import fault, reply
 from tests.factories import World, make_persona, make_rule, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt

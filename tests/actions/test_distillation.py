@@ -19,7 +19,7 @@ from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier
 from apps.runtime.gather import gather
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import fault, reply, take, tool
 from tests.distilled import LATE, distil, make_tier
 from tests.factories import World, make_event, make_persona, make_skill, make_world

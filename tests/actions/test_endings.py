@@ -19,7 +19,7 @@ from apps.runtime.handing_over import REASONS
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.sending import hand_back, length_of, send_out, write_to_customer
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
 from tests.factories import World, make_profile, make_world
 from tests.standing_in import StandIn

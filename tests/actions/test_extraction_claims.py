@@ -15,7 +15,7 @@ from apps.learning.extraction import attempt, extract
 from apps.learning.extraction_models import Extraction, ExtractionClaim
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import fault
 from tests.actions.test_extraction import Verdict, drafts, look, resolved
 from tests.factories import World, make_world

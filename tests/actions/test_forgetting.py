@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.runtime.forgetting import forget, forget_all
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, take, tell, tool
 from tests.factories import World, make_conversation, make_persona, make_world
 from tests.standing_in import StandIn

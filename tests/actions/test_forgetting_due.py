@@ -21,7 +21,7 @@ from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.runtime.forgetting import AT_ONCE, forget, forget_all
 from apps.runtime.models import Turn
 from apps.runtime.scheduling import due_now
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.models import Delivery, WebhookHealth
 from apps.webhooks.sending_again import replay_deliveries

@@ -18,7 +18,7 @@ from apps.personas.actions import propose_patch
 from apps.runtime.models import Turn
 from apps.runtime.sending import answer_question, send_out, turn_down
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, take, tell
 from tests.factories import World, make_event, make_persona, make_world
 from tests.governance.attempts import NO_RIGHT, attempt

@@ -7,7 +7,7 @@ import pytest
 
 from apps.launcher.postgres import Postgres
 from apps.learning.capture import capture
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.committing import committing
 from tests.factories import make_world
 from tests.teaching import lessons_of, make_edited_draft

@@ -14,7 +14,7 @@ from apps.learning.extraction import extract, learning_model
 from apps.learning.tier_models import TierRun
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.tenants.actions import amend_agent
-from apps.tenants.endpoints import remove_endpoint
+from apps.tenants.endpoints.actions import remove_endpoint
 from apps.tenants.models import Agent
 from tests.actions.conversing import reply
 from tests.distilled import distil, make_tier

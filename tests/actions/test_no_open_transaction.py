@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.backends import engine_backend, turn_backend, turn_backend_at
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 from tests.factories import World, make_world
 from tests.rules.looping import HELLO
 from tests.standing_in import StandIn

@@ -19,7 +19,7 @@ from apps.skills.actions import approve_skill, arrange_files, detach_file
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision, submission_of
 from apps.skills.uploads import upload_file
-from apps.tenants.identity import person_actor
+from apps.tenants.authentication.actor_resolution import person_actor
 from tests.actions.restoring import carry_out, of_agent, only
 from tests.factories import (
     World,

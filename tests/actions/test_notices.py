@@ -15,10 +15,10 @@ from apps.notifications.models import EmailNotification, NotificationPreferences
 from apps.notifications.rules import Kind
 from apps.notifications.sending import hand_over, note_outcome, prepare, tell_person
 from apps.notifications.waiting import Found
-from apps.tenants.due import due_work
-from apps.tenants.identity import staff_actor
+from apps.tenants.accounts.people import dismiss
+from apps.tenants.authentication.actor_resolution import staff_actor
+from apps.tenants.due_work import due_work
 from apps.tenants.models import Membership
-from apps.tenants.people import dismiss
 from tests.factories import World, make_skill, make_staff, make_world
 from tests.hooking import make_dead
 from tests.mailing import MailBox, fall_due, look, mail_box, text_of, wants

@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Taint
 from apps.schedules.models import Schedule
 from apps.schedules.rules import SCHEDULES_PER_AGENT
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_skill, make_world
 from tests.scheduling import comes_due, let_plan, make_agents_draft, make_schedule, make_schedule_draft

@@ -22,7 +22,7 @@ from apps.llm.model_backend import BadRequest, Overloaded, Reply, Request
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import fault, reply
 from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt

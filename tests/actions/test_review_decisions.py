@@ -33,7 +33,7 @@ from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, dis
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
 from apps.tenants.actions import add_member, amend_settings
-from apps.tenants.identity import person_actor
+from apps.tenants.authentication.actor_resolution import person_actor
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_persona, make_skill, make_user, make_world
 from tests.reviewing import say_yes

@@ -37,8 +37,8 @@ from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision, submission_of
 from apps.tenants.actions import amend_settings
-from apps.tenants.due import due_work
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
+from apps.tenants.due_work import due_work
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_neighbour, make_persona, make_rule, make_skill, make_world
 from tests.reviewing import say_yes

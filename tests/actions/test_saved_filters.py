@@ -9,7 +9,7 @@ from apps.governance.models import ChangeRecord
 from apps.review.filters.models import SavedFilter
 from apps.review.filters.rules import FILTERS_KEPT
 from apps.review.filters.saving import delete_filter, save_filter
-from apps.tenants.identity import person_actor
+from apps.tenants.authentication.actor_resolution import person_actor
 from tests.factories import World, make_member, make_world
 from tests.filtering import HIGH, make_filter
 from tests.governance.attempts import attempt

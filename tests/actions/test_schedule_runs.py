@@ -22,7 +22,7 @@ from apps.runtime.scheduling import run_all, run_due, run_now
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, tool
 from tests.actions.test_turn import Overtaken
 from tests.factories import World, make_skill, make_switch, make_world

@@ -23,7 +23,7 @@ from apps.schedules.actions import (
 )
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import attempt
 from tests.scheduling import (

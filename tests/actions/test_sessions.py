@@ -17,7 +17,7 @@ from apps.runtime.requests import placed
 from apps.runtime.sessions import is_over, open_session, thawed
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.actions.conversing import CUSTOMER, lines, prompt, say, sessions, take, tell, tool, unmarked
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn

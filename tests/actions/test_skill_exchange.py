@@ -22,7 +22,7 @@ from apps.skills.models import Skill
 from apps.skills.proposing import findings_in
 from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
-from apps.tenants.identity import staff_actor
+from apps.tenants.authentication.actor_resolution import staff_actor
 from tests.factories import (
     World,
     approve_opened,

@@ -18,7 +18,7 @@ from apps.skills.fetching import approved_skill
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World, make_skill, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes

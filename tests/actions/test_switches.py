@@ -24,7 +24,7 @@ from apps.runtime.models import Turn
 from apps.runtime.rules import PATIENCE
 from apps.skills.models import Skill
 from apps.tenants.actions import create_agent
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent
 from tests.actions.conversing import calls, lines, reply, take, tell, tool, turn_of
 from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_skill, make_world

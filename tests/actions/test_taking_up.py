@@ -11,9 +11,9 @@ from apps.conversations.taking_up import TAKES_UP
 from apps.governance.database.actor_transaction import acting
 from apps.learning.session_log import session_log
 from apps.tenants.actions import amend_settings, create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
+from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
-from apps.tenants.proofs import rotate_proof_key
 from apps.tenants.rules import signature_of
 from tests.actions.conversing import CUSTOMER, tell
 from tests.factories import World, make_world

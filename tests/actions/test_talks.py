@@ -25,7 +25,7 @@ from apps.governance.errors import GovernanceError, IllegalTransition, Invalid, 
 from apps.governance.models.base import door_open
 from apps.schedules.actions import draft_schedule
 from apps.tenants.actions import allow_invokable, amend_agent, deactivate_member
-from apps.tenants.identity import member_served
+from apps.tenants.authentication.actor_resolution import member_served
 from tests.factories import World, make_member, make_world
 from tests.talking import as_assistant, make_assistant, make_member_overlay, make_talk, tell_assistant
 

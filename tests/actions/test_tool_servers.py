@@ -15,7 +15,7 @@ from apps.governance.models import ChangeText
 from apps.outbound.ssrf import INSIDE
 from apps.runtime.tasks import sweep_listings
 from apps.runtime.tool_servers import refresh_due, refresh_server
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, rotate_tool_server_headers
 from apps.tools.listings import keep_listing, note_failure
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer

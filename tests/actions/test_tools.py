@@ -15,7 +15,7 @@ from apps.skills.models import Skill, SkillUse
 from apps.skills.rules import FILE_CHARACTERS
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.actions.conversing import CUSTOMER, calls, reply, say, tool
 from tests.factories import (
     World,

@@ -9,7 +9,7 @@ from apps.governance.errors import Invalid
 from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import packed
 from apps.tenants.models import SealedSecret
-from apps.tenants.sealing import seal
+from apps.tenants.sealed_secrets import seal
 from apps.webhooks.actions import rotate_webhook_secret
 from apps.webhooks.models import Delivery
 from apps.webhooks.sending_again import replay_deliveries

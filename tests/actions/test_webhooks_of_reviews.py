@@ -15,7 +15,7 @@ from apps.notifications.reviews import tell_of_reviews
 from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch
 from apps.runtime.deliveries import Answer, note_answer
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 from apps.webhooks.models import Delivery, Webhook
 from tests.factories import World, make_persona, make_world
 from tests.hooking import ALL, deliveries, due, make_webhook, taken

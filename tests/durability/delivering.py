@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connections
 
 from apps.runtime.couriers import Couriers
-from apps.tenants.due import due_work
+from apps.tenants.due_work import due_work
 
 SECONDS = 30
 

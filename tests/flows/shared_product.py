@@ -17,7 +17,7 @@ from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.running_product import RunningProduct, standing_product
 from tests.patience import PATIENCE_SECONDS

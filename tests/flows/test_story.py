@@ -16,7 +16,7 @@ from apps.learning.extraction_models import Extraction
 from apps.runtime.models import ModelCall, Session, Turn
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
-from apps.tenants.identity import tenant_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 from tests.actions.conversing import unmarked
 from tests.flows.running_product import RunningProduct, fetched
 

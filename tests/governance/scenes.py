@@ -22,7 +22,7 @@ from apps.skills.proposing import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import amend_agent, deactivate_member, issue_token
-from apps.tenants.identity import new_tenant_actor, staff_actor
+from apps.tenants.authentication.actor_resolution import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffAccess, TenantSettings, User
 from tests.asking import make_asking_conversation
 from tests.commenting import COMMENTING_SUBJECTS

@@ -5,8 +5,8 @@ from django.contrib.auth.models import Group
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import default_grants
-from apps.tenants.drift import drift
-from apps.tenants.floor import grants_beyond_floor
+from apps.tenants.grants.excess_grants import grants_beyond_floor
+from apps.tenants.policy_sync.drift import drift
 from tests.factories import make_world
 from tests.governance.database.test_walls_on_committed_rows import grant_to
 

@@ -15,7 +15,7 @@ WRITERS = {
     "apps/webhooks/sending_again.py": "what is on its way is a journal; a person has it tried anew",
     "apps/conversations/asking.py": "the end of a question, in the commit that ends it: the same journal, as the system",
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
-    "apps/tenants/sealing.py": "secrets' one writer: no record may hold sealed text; the row that names one is recorded",
+    "apps/tenants/sealed_secrets.py": "secrets' one writer: no record may hold sealed text; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
     "apps/learning/digest_runs.py": "the one writer of runs of the digest: append-only, no change record",
     "apps/learning/tier_journal.py": "the one writer of runs of the distiller: append-only, no change record",
@@ -24,11 +24,11 @@ WRITERS = {
     "apps/memory/ledger.py": "the lines' one writer: whose words each is, beside the text that the governed act writes",
     "apps/memory/profile_ledger.py": "the same of what is noted of a customer",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
-    "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
-    "apps/tenants/factors.py": "people belong to no tenant, and no record may hold a secret",
-    "apps/tenants/account_journal.py": "events of accounts: their people belong to no tenant, and rows are only added",
+    "apps/tenants/accounts/people.py": "a person belongs to no tenant; membership is the governed write",
+    "apps/tenants/accounts/second_factor.py": "people belong to no tenant, and no record may hold a secret",
+    "apps/tenants/accounts/account_events.py": "events of accounts: their people belong to no tenant, and rows are only added",
     "apps/tenants/session_store.py": "sessions of people, who belong to no tenant; Django writes them, and their person ends them",
-    "apps/tenants/grants.py": "role templates belong to no tenant; the owner keeps them equal to the policy",
+    "apps/tenants/grants/guardian_sync.py": "role templates belong to no tenant; the owner keeps them equal to the policy",
 }
 
 # Functions of an `actions.py` that write a journal table or a counter: append-only, one writer, no change record.

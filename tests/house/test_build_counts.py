@@ -31,7 +31,7 @@ def test_a_process_is_counted_whoever_starts_it() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("path", "counted"), [(FIXED_SET[0], 1), ("tests/actions/test_tenants.py", 0)])
+@pytest.mark.parametrize(("path", "counted"), [(FIXED_SET[0], 1), ("tests/tenants/test_tenants.py", 0)])
 def test_statements_are_counted_of_the_fixed_set_alone(path: str, counted: int) -> None:
     before = counts[STATEMENTS]
     with counted_statements(f"{path}::test"), connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from apps.llm.model_backend import ConnectionLost, EndpointRefused, NotAuthorise
 from apps.runtime.clients import Clients
 from apps.runtime.reach import nowhere_else
 from apps.standin.thread_server import running_standin
-from apps.tenants.reached import Reached
+from apps.tenants.endpoints.decrypted_endpoint import Reached
 from tests.rules.looping import HELLO
 from tests.rules.standin_http import requests_of
 

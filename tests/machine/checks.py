@@ -14,7 +14,7 @@ from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
 from apps.governance.policy.table import POLICY, Act, Does
 from apps.governance.refusal_log import RECORDED
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from tests.governance.tables import tenant_tables
 from tests.machine.observer import MEMORY, Approved, Key, Observer, Record, Waiting
 from tests.machine.prefixes import flaws_of_session

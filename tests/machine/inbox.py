@@ -30,8 +30,8 @@ from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
 from apps.tenants.actions import amend_settings
-from apps.tenants.due import due_work
-from apps.tenants.identity import agent_actor, person_actor
+from apps.tenants.authentication.actor_resolution import agent_actor, person_actor
+from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent, TenantSettings
 from tests.factories import World, make_member, make_neighbour, make_skill, make_world
 

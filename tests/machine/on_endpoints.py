@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.policy.table import Act
-from apps.tenants.endpoint_access import refuse_test
-from apps.tenants.endpoints import (
+from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,
     remove_endpoint,
@@ -12,6 +11,7 @@ from apps.tenants.endpoints import (
     set_price,
     withdraw_price,
 )
+from apps.tenants.endpoints.endpoint_access import refuse_test
 from apps.tenants.models import Endpoint, ModelPrice
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.thinking import ADDRESS, RATES, SINCE

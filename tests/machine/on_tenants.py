@@ -32,10 +32,10 @@ from apps.tenants.actions import (
     write_grants,
     write_role_grants,
 )
-from apps.tenants.grant_models import AgentGrants, MemberLimit, RoleGrants
-from apps.tenants.identity import new_tenant_actor
+from apps.tenants.authentication.actor_resolution import new_tenant_actor
+from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, TenantSettings
-from apps.tenants.proofs import rotate_proof_key
+from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from tests.factories import make_user
 from tests.machine.chosen import Chosen, Deed, amending, saying
 

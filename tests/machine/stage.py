@@ -12,7 +12,7 @@ from apps.memory.actions import create_memory
 from apps.personas.actions import add_rule, create_persona, propose_rules, propose_sections
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
-from apps.tenants.identity import agent_actor, memberships_of, person_actor
+from apps.tenants.authentication.actor_resolution import agent_actor, memberships_of, person_actor
 from apps.tenants.models import Agent, User
 from tests.factories import (
     World,

@@ -17,8 +17,8 @@ from apps.personas.models import Persona
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import limit_member, write_grants
-from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import Membership
+from apps.tenants.models.grants import AgentGrants, MemberLimit
 from tests.factories import make_block, make_conversation, make_rule, make_skill
 from tests.machine.stage import CUSTOMERS, Side
 from tests.teaching import make_edited_draft

@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.tenants.identity import people_named
+from apps.tenants.authentication.actor_resolution import people_named
+from apps.tenants.management.command_arguments import actor_named
 from apps.tenants.models import Membership
 
 

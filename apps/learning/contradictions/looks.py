@@ -12,7 +12,7 @@ from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.governance.refusal_log import noting
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 
 # Many times what a look at its limits takes; a worker that died over it is followed by another one after this.

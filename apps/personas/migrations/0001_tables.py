@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 import apps.governance.stored_text
 import apps.personas.models
-import apps.tenants.tenant_settings
+import apps.tenants.models.tenant
 from apps.governance.database.migration_operations import TableMigration
 
 
@@ -106,7 +106,7 @@ class Migration(TableMigration):
                         max_length=64,
                         validators=[
                             apps.governance.stored_text.plain_text,
-                            apps.tenants.tenant_settings.known_timezone,
+                            apps.tenants.models.tenant.known_timezone,
                         ],
                     ),
                 ),

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import migrations, models
 
 import apps.governance.stored_text
-import apps.tenants.endpoint_models
-import apps.tenants.tenant_settings
+import apps.tenants.models.endpoints
+import apps.tenants.models.tenant
 from apps.governance.database.migration_operations import TableMigration
 from apps.governance.policy.table import permissions
 
@@ -170,7 +170,7 @@ class Migration(TableMigration):
                     models.CharField(
                         help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text, apps.tenants.endpoint_models.reachable],
+                        validators=[apps.governance.stored_text.plain_text, apps.tenants.models.endpoints.reachable],
                         verbose_name="address",
                     ),
                 ),
@@ -1350,7 +1350,7 @@ class Migration(TableMigration):
                         default="UTC",
                         help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
                         max_length=60,
-                        validators=[apps.tenants.tenant_settings.known_timezone],
+                        validators=[apps.tenants.models.tenant.known_timezone],
                         verbose_name="time zone",
                     ),
                 ),
@@ -1461,7 +1461,7 @@ class Migration(TableMigration):
                         validators=[
                             apps.governance.stored_text.plain_text,
                             django.core.validators.MaxLengthValidator(2400),
-                            apps.tenants.tenant_settings.usable_patterns,
+                            apps.tenants.models.tenant.usable_patterns,
                         ],
                         verbose_name="numbers of your own",
                     ),

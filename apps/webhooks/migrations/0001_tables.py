@@ -5,7 +5,7 @@ import django_fsm
 from django.db import migrations, models
 
 import apps.governance.stored_text
-import apps.tenants.endpoint_models
+import apps.tenants.models.endpoints
 from apps.governance.database.migration_operations import TableMigration
 
 
@@ -63,7 +63,7 @@ class Migration(TableMigration):
                     models.CharField(
                         help_text="Such as https://example.com/preceptor. Redirects are not followed.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text, apps.tenants.endpoint_models.reachable],
+                        validators=[apps.governance.stored_text.plain_text, apps.tenants.models.endpoints.reachable],
                         verbose_name="address",
                     ),
                 ),

@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord, Refusal
 from apps.skills.actions import approve_skill, draft_skill
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
 from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import commit_links

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import make_profile
 from tests.governance.agent_role_cases import CASES
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt

@@ -17,7 +17,7 @@ from apps.governance.database_drift.role_grants import governed_models, rights_d
 from apps.governance.database_drift.security_catalog import DECLARED, security_drift, standing_walls, walls_drift
 from apps.governance.models import Governed
 from apps.governance.policy.table import POLICY, Act, Does
-from apps.tenants.drift import drift
+from apps.tenants.policy_sync.drift import drift
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
 

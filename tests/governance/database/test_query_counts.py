@@ -18,7 +18,7 @@ from apps.api.urls import router
 from apps.console.site import site
 from apps.conversations.models import Message
 from apps.launcher.postgres import Postgres
-from apps.tenants.grant_models import RoleGrants
+from apps.tenants.models.grants import RoleGrants
 from tests.factories import make_member
 from tests.governance.filled import Filled, fill
 from tests.governance.isolation.test_isolation_over_rest import description, operations

@@ -12,7 +12,7 @@ from apps.governance.proposals.approval_rules import Verdict
 from apps.skills.proposing import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import create_agent
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World, make_neighbour, make_profile, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.database.test_row_security import latest_row, write_copy

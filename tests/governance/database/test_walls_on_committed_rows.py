@@ -14,10 +14,10 @@ from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import default_grants
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
-from apps.tenants.due import due_work
-from apps.tenants.grant_models import TenantGroupObjectPermission
-from apps.tenants.identity import agent_of_token, person_actor
+from apps.tenants.authentication.actor_resolution import agent_of_token, person_actor
+from apps.tenants.due_work import due_work
 from apps.tenants.models import RoleTemplate, Tenant
+from apps.tenants.models.grants import TenantGroupObjectPermission
 from tests.factories import (
     World,
     make_conversation,

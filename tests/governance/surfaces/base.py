@@ -102,7 +102,7 @@ from apps.tenants.actions import (
     write_grants,
     write_role_grants,
 )
-from apps.tenants.proofs import rotate_proof_key
+from apps.tenants.customer_verification import rotate_proof_key
 from tests.commenting import COMMENTING
 from tests.contradicting import CONTRADICTING
 from tests.distilled import DISTILLED

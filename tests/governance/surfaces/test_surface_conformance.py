@@ -17,7 +17,7 @@ from apps.memory.rules import BODY_CHARACTERS
 from apps.personas.models import SECTION_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.tenants.management.commands.create_tenant import Command as CreateTenant
-from apps.tenants.policy_page import page, page_drift, path
+from apps.tenants.policy_sync.policy_page import page, page_drift, path
 from tests.surfaces.commands.run import run
 
 pytestmark = pytest.mark.kernel
@@ -151,7 +151,7 @@ def test_the_page_for_auditors_says_what_the_policy_says() -> None:
 def test_a_page_that_is_out_of_date_is_said_and_written_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stale = tmp_path / "policy.md"
     stale.write_text("Everybody may do everything.")
-    monkeypatch.setattr("apps.tenants.policy_page.path", lambda: stale)
+    monkeypatch.setattr("apps.tenants.policy_sync.policy_page.path", lambda: stale)
     assert "Run `manage.py sync_policy --write-docs`" in page_drift()[0]
     monkeypatch.setattr("apps.tenants.management.commands.sync_policy.path", lambda: stale)
     assert run("sync_policy", "--write-docs").failure == ""

@@ -18,7 +18,7 @@ from apps.restore.management.commands.restore import Command as Restore
 from apps.runtime.agreement import ACTS
 from apps.runtime.agreement import CALLED as FIELDS_CALLED
 from apps.runtime.house_tools import HOUSE_TOOLS
-from apps.tenants.agreement import departures, offers_of
+from apps.tenants.policy_conformance import departures, offers_of
 from tests.factories import make_grants
 from tests.governance.isolation.test_isolation_of_tasks import by_ids
 from tests.governance.scenes import Scene, set_scene

@@ -17,7 +17,7 @@ from apps.skills.actions import deprecate_skill, detach_file
 from apps.skills.links import SALT, link_to
 from apps.skills.models import Skill
 from apps.tenants.actions import revoke_token
-from apps.tenants.holders import Holder, Kind
+from apps.tenants.authentication.signed_link_holders import Holder, Kind
 from apps.tenants.models import AgentToken, User
 from tests.factories import World, make_skill, make_skill_with_file
 from tests.surfaces.api.asking import ROOT, Answer, Asker, agent_of, person_of

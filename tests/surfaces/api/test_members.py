@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member
-from apps.tenants.identity import memberships_of
+from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
 from tests.factories import World, make_member, make_neighbour, make_skill, make_world, member_of
 from tests.surfaces.api.asking import Asker, person_of

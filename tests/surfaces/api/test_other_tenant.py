@@ -13,9 +13,9 @@ from apps.memory.models import MemoryLine
 from apps.restore.actions import make_checkpoint
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent, issue_token, write_grants
-from apps.tenants.books import verify
-from apps.tenants.grant_models import AgentGrants
+from apps.tenants.audit_export import verify
 from apps.tenants.models import TenantSettings
+from apps.tenants.models.grants import AgentGrants
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_tier, make_tier_run

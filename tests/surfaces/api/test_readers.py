@@ -11,7 +11,7 @@ from apps.api import patience, readers
 from apps.api.patience import Patient
 from apps.api.readers import QUEUE_EVENTS, Reader, Why, ended, event, still_here
 from apps.api.seats import Seat
-from apps.tenants.standing import Standing
+from apps.tenants.authentication.credential_recheck import Standing
 from tests.factories import World, make_world
 
 

@@ -40,7 +40,7 @@ def test_words_are_found_wherever_they_stand_and_marked(world: World, operator: 
 
 
 def test_messages_are_found_with_their_conversation(world: World, operator: Asker) -> None:
-    # What is off the record is in no index: tests/actions/test_found.py.
+    # What is off the record is in no index: tests/tenants/test_full_text_search.py.
     said = [Line("customer", "Where is my zebra?"), Line("agent", "On its way.")]
     thread = import_conversation(
         world.agent.pk, actor=world.operator, transcript_id="t", lines=said, outcome=Conversation.Outcome.SOLVED

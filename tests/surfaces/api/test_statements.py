@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.tenants.identity import agent_of_token
+from apps.tenants.authentication.actor_resolution import agent_of_token
 from tests.factories import (
     World,
     make_block,

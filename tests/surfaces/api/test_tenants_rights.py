@@ -10,7 +10,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import POLICY, Act, default_grants
-from apps.tenants.identity import agent_of_token
+from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
 from tests.factories import World
 from tests.surfaces.api.asking import Asker

@@ -4,7 +4,7 @@ import psycopg
 from django.conf import settings
 from django.utils import timezone
 
-from apps.tenants.books import MOST
+from apps.tenants.audit_export import MOST
 from tests.factories import make_persona, make_skill, make_world
 from tests.governance.books import are_whole
 from tests.surfaces.api.asking import Asker, person_of

@@ -19,7 +19,7 @@ from apps.operations.contents import differences
 from apps.operations.drilling import other_prompts
 from apps.operations.programs import ProgramFailed, run_program
 from apps.personas.models import Persona
-from apps.tenants.drift import drift
+from apps.tenants.policy_sync.drift import drift
 from tests.committing import committing
 from tests.factories import World, make_persona, make_profile, make_skill, make_world
 from tests.surfaces.commands.run import run

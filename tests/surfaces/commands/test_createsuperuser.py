@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from apps.tenants.accounts.staff_access import is_staff
 from apps.tenants.models import User
-from apps.tenants.staff import is_staff
 from tests.factories import make_user
 
 

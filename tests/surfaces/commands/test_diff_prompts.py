@@ -15,7 +15,7 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.models import Session
 from apps.skills.actions import approve_skill, deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings
-from apps.tenants.identity import agent_actor
+from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import say, take, tell
 from tests.actions.test_broken_parts import break_in

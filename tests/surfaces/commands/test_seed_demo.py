@@ -12,9 +12,9 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
-from apps.tenants.identity import agent_of_token, member_named, tenant_named
+from apps.tenants.accounts.people import dismiss
+from apps.tenants.authentication.actor_resolution import agent_of_token, member_named, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, ModelPrice, User
-from apps.tenants.people import dismiss
 from tests.surfaces.commands.run import run
 
 pytestmark = pytest.mark.django_db

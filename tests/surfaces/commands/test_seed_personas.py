@@ -6,7 +6,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 from apps.personas.templates import BUSINESS, persona_templates
-from apps.tenants.identity import tenant_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 from tests.factories import make_world
 from tests.surfaces.commands.run import run
 

@@ -10,7 +10,7 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker, Settings
 
 from apps.launcher.postgres import Postgres
-from apps.tenants.drift import drift
+from apps.tenants.policy_sync.drift import drift
 from tests.databases import clone_database, close_connections, point_to
 from tests.settings import PREFIX
 from tests.surfaces.commands.run import run

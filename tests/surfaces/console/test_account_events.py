@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.tenants.account_journal import KEPT, SHOWN, note_event
-from apps.tenants.account_models import AccountEvent
+from apps.tenants.accounts.account_events import KEPT, SHOWN, note_event
+from apps.tenants.models.sign_in import AccountEvent
 from tests.authenticating import with_device
 from tests.factories import PASSWORD, World, make_world, member_of
 from tests.governance.attempts import NO_RIGHT, attempt

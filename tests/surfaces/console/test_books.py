@@ -13,8 +13,8 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, AuditLink, Refusal
 from apps.governance.policy.table import POLICY
-from apps.tenants.books import MOST
-from apps.tenants.policy_page import verdict
+from apps.tenants.audit_export import MOST
+from apps.tenants.policy_sync.policy_page import verdict
 from tests.committing import committing
 from tests.factories import World, make_limit, make_persona, make_skill, make_world
 from tests.governance.books import are_whole

@@ -12,10 +12,10 @@ from apps.console.login_links import LIFETIME_SECONDS, LoginLinks, login_link_pa
 from apps.console.signing_in import too_many
 from apps.governance.actors import Role
 from apps.skills.models import Skill
+from apps.tenants.accounts.people import person_named
+from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
 from apps.tenants.actions import add_member
-from apps.tenants.attempts import OF_A_NAME
 from apps.tenants.models import User
-from apps.tenants.people import person_named
 from tests.factories import PASSWORD, World, make_skill, make_user, make_world
 from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of
 

@@ -13,7 +13,7 @@ from apps.console.alarms import TITLES
 from apps.console.health import WORK
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.alarms import set_alarms, table
-from apps.tenants.due import waiting_work
+from apps.tenants.due_work import waiting_work
 from apps.webhooks.models import Delivery
 from tests.factories import World, make_conversation, make_staff, make_world
 from tests.governance.attempts import NO_RIGHT, attempt

@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act, codename, default_grants
 from apps.tenants.actions import add_member, limit_member
-from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import Membership, User
 from tests.factories import (
     World,
@@ -87,7 +87,7 @@ def test_a_new_link_ends_the_one_before_it(world: World, admin: Client) -> None:
 
 def test_an_invitation_ends_after_three_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     path = HOME + link_in(save(admin, INVITE, email=ADA, role="operator"))
-    monkeypatch.setattr("apps.tenants.invitations.INVITATION_SECONDS", -1)
+    monkeypatch.setattr("apps.tenants.accounts.invitations.INVITATION_SECONDS", -1)
     assert Client().post(path).status_code == 410
 
 

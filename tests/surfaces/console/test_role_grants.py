@@ -9,8 +9,8 @@ from django.urls import reverse
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import default_grants
-from apps.tenants.grant_models import RoleGrants
-from apps.tenants.identity import person_actor
+from apps.tenants.authentication.actor_resolution import person_actor
+from apps.tenants.models.grants import RoleGrants
 from tests.factories import World, make_role_grants
 from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, text_of, words_of
 

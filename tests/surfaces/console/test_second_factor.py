@@ -10,9 +10,9 @@ from pytest_django import Settings
 from apps.console.login_links import login_link_path
 from apps.console.middleware import BEFORE_A_CODE
 from apps.governance.database.actor_transaction import acting
+from apps.tenants.accounts.second_factor import RECOVERY_CODES, recovery_codes_left
+from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
 from apps.tenants.actions import amend_settings
-from apps.tenants.attempts import OF_A_NAME
-from apps.tenants.factors import RECOVERY_CODES, recovery_codes_left
 from apps.tenants.models import Membership, TenantSettings, User
 from tests.authenticating import Device, with_device
 from tests.factories import PASSWORD, World, make_staff, member_of

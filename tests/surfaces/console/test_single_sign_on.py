@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from apps.tenants.accounts.people import person_signed_in
 from apps.tenants.models import User
-from apps.tenants.people import person_signed_in
 from tests.factories import World, make_user, member_of
 from tests.surfaces.console.browsing import decide
 

@@ -101,7 +101,7 @@ def test_a_visit_ends_by_itself_after_an_hour(world: World, staff: Client) -> No
     enter(staff, world)
     hour = timezone.now() + timedelta(minutes=61)
     with pytest.MonkeyPatch.context() as clock:
-        clock.setattr("apps.tenants.staff.timezone.now", lambda: hour)
+        clock.setattr("apps.tenants.accounts.staff_access.timezone.now", lambda: hour)
         assert staff.get("/admin/")["Location"] == SWITCHER
     assert "Your visit as platform staff is over." in staff.get(SWITCHER).content.decode()
 

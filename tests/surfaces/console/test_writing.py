@@ -13,7 +13,7 @@ from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
-from apps.tenants.identity import agent_of_token
+from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import Agent, AgentToken
 from tests.factories import World, make_block, make_memory, make_persona, make_profile, make_skill
 from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, save, text_of, words_of

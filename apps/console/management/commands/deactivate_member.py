@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from apps.console.management.named import add_names, add_reason, decide_about_member
 from apps.governance.policy.table import Act
-from apps.tenants.people import dismiss
+from apps.tenants.accounts.people import dismiss
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.tenants.factors import drop
-from apps.tenants.identity import people_named
+from apps.tenants.accounts.second_factor import drop
+from apps.tenants.authentication.actor_resolution import people_named
 
 
 class Command(BaseCommand):

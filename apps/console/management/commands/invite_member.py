@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.console.management.named import add_names
-from apps.conversations.management.named import actor_named
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to, invite
+from apps.tenants.management.command_arguments import actor_named
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.console.login_links import LIFETIME_SECONDS, login_link_path
-from apps.tenants.identity import people_named
+from apps.tenants.authentication.actor_resolution import people_named
 
 
 class Command(BaseCommand):

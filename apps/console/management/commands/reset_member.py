@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from apps.console.management.named import add_names, add_reason, decide_about_member
 from apps.governance.policy.table import Act
-from apps.tenants.invitations import INVITATION_SECONDS, invitation_to
-from apps.tenants.people import reset
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to
+from apps.tenants.accounts.people import reset
 
 NO_LINK = ", so no link would let them in. Reactivate them in the console."
 

@@ -12,7 +12,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.learning.lineage import Descendant, quarantine_descendants
-from apps.tenants.identity import member_named, tenant_named
+from apps.tenants.authentication.actor_resolution import member_named, tenant_named
 
 
 class Command(BaseCommand):

@@ -8,13 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.actions import import_conversation
-from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
 from apps.conversations.transcripts import LINE_BYTES, Malformed, Transcript, parse_line
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.policy.table import Act
+from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
 
 IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 

@@ -26,7 +26,7 @@ from apps.governance.errors import GovernanceError
 from apps.personas.beginning import begin_agent
 from apps.prompt.prompt_input import Flavour
 from apps.tenants.actions import add_member, amend_agent, issue_token, revoke_token
-from apps.tenants.identity import person_actor, tenant_named
+from apps.tenants.authentication.actor_resolution import person_actor, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, User
 
 TOKEN_NAME = "demo"  # noqa: S105  # a name, no secret

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.errors import FindingsUnconfirmed, GovernanceError
 from apps.skills.exporting import approved_all, write_zip
+from apps.tenants.management.command_arguments import actor_named, agent_named
 
 
 class Command(BaseCommand):

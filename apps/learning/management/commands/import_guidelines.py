@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
@@ -18,6 +17,7 @@ from apps.governance.policy.table import Act
 from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
+from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
 from apps.text_analysis.contradictions.detection import Part, Written, contradictions
 
 FILE_BYTES = 4_000_000

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.skills.importing import Item, Outcome, foreseen, skills_at, take_skills
+from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
 
 SAID = {
     Outcome.NEW: "would be drafted",

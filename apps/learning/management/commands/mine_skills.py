@@ -5,7 +5,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
@@ -14,7 +13,8 @@ from apps.governance.policy.table import Act
 from apps.learning.extraction import extract, learning_backend
 from apps.learning.extraction_models import Extraction
 from apps.llm.model_backend import BackendError
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.management.command_arguments import actor_named, add_names, agent_named
 
 FAILURES_IN_A_ROW = 3
 

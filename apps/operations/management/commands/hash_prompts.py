@@ -12,8 +12,8 @@ from apps.governance.errors import Erased
 from apps.memory.models import CustomerProfile
 from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told
-from apps.tenants.identity import system_actor
-from apps.tenants.management.named import ALL, tenants_named
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.management.command_arguments import ALL, tenants_named
 from apps.tenants.models import Agent
 
 NOBODY = "nobody"

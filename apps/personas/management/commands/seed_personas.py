@@ -14,7 +14,7 @@ from apps.personas.models import Persona
 from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_tenant
-from apps.tenants.identity import new_tenant_actor, tenant_named
+from apps.tenants.authentication.actor_resolution import new_tenant_actor, tenant_named
 from apps.tenants.models import Agent, Tenant
 
 

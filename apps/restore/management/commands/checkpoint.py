@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
-from apps.tenants.moments import moment_said, zone_of
+from apps.tenants.management.command_arguments import actor_named, agent_named
+from apps.tenants.tenant_clock import moment_said, zone_of
 
 
 class Command(BaseCommand):

@@ -6,7 +6,6 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
@@ -15,8 +14,9 @@ from apps.governance.policy.table import Act
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, plan
 from apps.restore.restoring import restore
+from apps.tenants.management.command_arguments import actor_named, agent_named
 from apps.tenants.models import Agent
-from apps.tenants.moments import moment_said, zone_of
+from apps.tenants.tenant_clock import moment_said, zone_of
 
 
 class Command(BaseCommand):

@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.conversations.management.named import actor_named, add_names, agent_named
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.models import Contradiction
 from apps.runtime.contradicting import look
-from apps.tenants.identity import system_actor
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.management.command_arguments import actor_named, add_names, agent_named
 
 
 class Command(BaseCommand):

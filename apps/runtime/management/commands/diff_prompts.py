@@ -6,7 +6,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.conversations.management.named import actor_named
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.prompt.prompt_diff import Handover
@@ -14,6 +13,7 @@ from apps.prompt.prompt_input import Source
 from apps.runtime.apart import UNEXPLAINED, Apart, apart
 from apps.runtime.causes import Cause
 from apps.runtime.models import Session
+from apps.tenants.management.command_arguments import actor_named
 
 NOW = "now"
 

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.actors import Actor
 from apps.governance.errors import Erased, Invalid
 from apps.llm.prices import cache_rules
@@ -21,8 +20,9 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.preview import told
 from apps.runtime.sessions import tools_part
 from apps.runtime.tooling import Offer
+from apps.tenants.management.command_arguments import actor_named, agent_named
 from apps.tenants.models import Agent
-from apps.tenants.moments import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT, moment_said, zone_of
 
 NOT_OF_THEN = (
     "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
+from apps.tenants.management.command_arguments import actor_named, agent_named
 
 
 class Command(BaseCommand):

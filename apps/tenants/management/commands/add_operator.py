@@ -9,9 +9,9 @@ from django.db import transaction
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
+from apps.tenants.accounts.people import person_named
 from apps.tenants.actions import add_member
-from apps.tenants.identity import tenant_named
-from apps.tenants.people import person_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 
 
 class Command(BaseCommand):

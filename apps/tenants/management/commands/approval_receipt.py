@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.governance.audit.approval_receipts import receipt_of
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.tenants.identity import tenant_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 
 
 class Command(BaseCommand):

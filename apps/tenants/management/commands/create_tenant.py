@@ -8,7 +8,7 @@ from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_tenant
-from apps.tenants.identity import new_tenant_actor
+from apps.tenants.authentication.actor_resolution import new_tenant_actor
 
 
 class Command(BaseCommand):

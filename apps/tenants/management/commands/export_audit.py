@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.audit.log_reader import line_of, linked_entries
 from apps.governance.database.actor_transaction import acting
-from apps.tenants.identity import tenant_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 
 
 class Command(BaseCommand):

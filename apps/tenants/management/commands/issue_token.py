@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.tenants.actions import issue_token
-from apps.tenants.identity import tenant_named
+from apps.tenants.authentication.actor_resolution import tenant_named
 from apps.tenants.models import Agent
 
 

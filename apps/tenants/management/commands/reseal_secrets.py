@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.tenants.factors import reseal_factors
-from apps.tenants.identity import system_actor
-from apps.tenants.management.named import ALL, tenants_named
-from apps.tenants.sealing import reseal_all
+from apps.tenants.accounts.second_factor import reseal_factors
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.management.command_arguments import ALL, tenants_named
+from apps.tenants.sealed_secrets import reseal_all
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.governance.database.migration_operations import role_name
-from apps.tenants.roles import ensure_roles
+from apps.tenants.database_roles import ensure_roles
 
 
 class Command(BaseCommand):

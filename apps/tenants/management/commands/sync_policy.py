@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.database_drift.role_grants import sync_rights
 from apps.governance.policy.table import Act
-from apps.tenants.drift import drift
-from apps.tenants.grants import sync_templates
-from apps.tenants.policy_page import page, path
+from apps.tenants.grants.guardian_sync import sync_templates
+from apps.tenants.policy_sync.drift import drift
+from apps.tenants.policy_sync.policy_page import page, path
 
 
 class Command(BaseCommand):

@@ -14,8 +14,8 @@ from apps.governance.audit.hash_chain import Verified
 from apps.governance.audit.log_reader import verify_books
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.tenants.identity import system_actor, tenant_named
-from apps.tenants.management.named import ALL, tenants_named
+from apps.tenants.authentication.actor_resolution import system_actor, tenant_named
+from apps.tenants.management.command_arguments import ALL, tenants_named
 
 Anchors = Mapping[int, list[str]]
 

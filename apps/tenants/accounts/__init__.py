@@ -1,0 +1,1 @@
+"""Accounts: people, their passwords, second factors and sessions."""

@@ -1,0 +1,1 @@
+"""Who is asking: tokens, browser sessions, single sign-on."""

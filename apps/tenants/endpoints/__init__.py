@@ -1,0 +1,1 @@
+"""Model endpoints of a tenant, their keys and prices."""

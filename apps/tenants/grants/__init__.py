@@ -1,0 +1,1 @@
+"""Grants: what roles, agents and members may do in a tenant."""

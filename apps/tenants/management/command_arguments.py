@@ -1,0 +1,73 @@
+"""Who and what a command's words name; a word that names nothing is refused with a sentence.
+
+Which tenants a command is for: one by its key, or all of them, whom only the database's owner can list.
+"""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.db import connections, transaction
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.database.migration_operations import role_name
+from apps.tenants.authentication.actor_resolution import member_named, tenant_named
+from apps.tenants.models import Agent
+
+
+def add_names(parser: CommandParser) -> None:
+    """Every command about an agent names it the same way."""
+    parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+    parser.add_argument("--agent", required=True, metavar="KEY", help="The key of one of its agents.")
+
+
+def add_importer(parser: CommandParser) -> None:
+    """Whoever takes something over is named the same way."""
+    parser.add_argument(
+        "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
+    )
+
+
+def actor_named(tenant_key: str, username: str | None = None) -> Actor:
+    """The member a command acts as; without a user name the system, which approves nothing."""
+    system = tenant_named(tenant_key)
+    if system is None:
+        raise CommandError(f"There is no tenant “{tenant_key}”. Open it with: manage.py create_tenant {tenant_key}")
+    if not username:
+        return system
+    member = member_named(username, system.tenant_id)
+    if member is None:
+        raise CommandError(f"“{username}” is no active member of tenant {tenant_key}.")
+    return member
+
+
+def agent_named(key: str, *, actor: Actor) -> Agent:
+    """One of the tenant's agents."""
+    with acting(actor):
+        agents = {agent.key: agent for agent in Agent.objects.visible_to(actor)}
+    if key not in agents:
+        raise CommandError(
+            f"The tenant has no agent “{key}”. Its agents: {', '.join(agents) or 'none yet; make some with seed_personas'}."
+        )
+    return agents[key]
+
+
+ALL = "all"
+
+
+def tenants_named(key: str) -> Iterator[tuple[str, int]]:
+    """Each with its key and its number."""
+    if key != ALL:
+        actor = tenant_named(key)
+        if actor is None:
+            raise CommandError(f"There is no tenant “{key}”.")
+        yield key, actor.tenant_id
+        return
+    if "owner" not in settings.DATABASES:
+        raise CommandError("Set DATABASE_OWNER_URL, or run it through `make manage`, or name one tenant by --tenant.")
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT set_config('role', %s, true)", [role_name("cross_tenant")])
+        cursor.execute("SELECT key, id FROM tenants_tenant ORDER BY id")
+        found = cursor.fetchall()
+    yield from found

@@ -1,0 +1,105 @@
+"""What an agent's page says about distilling its memory.
+
+What an agent's page says about learning from its own work.
+
+The keys by which agents come over the API.
+"""
+
+from typing import ClassVar
+
+from django.db import models
+
+from apps.governance.models import Governed
+from apps.governance.models.base import GovernedQuerySet
+from apps.tenants.models.endpoints import Endpoint
+
+
+def _endpoint(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
+    return models.ForeignKey(
+        Endpoint,
+        verbose_name=label,
+        null=True,
+        blank=True,
+        db_index=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=f"Where the {model} is reached. Empty: where the installation says.",
+    )
+
+
+class Distilled(models.Model):
+    """Which tiers are distilled by the clock, and by which model at which endpoint (R174)."""
+
+    is_memory_distilled = models.BooleanField(
+        "memory is distilled",
+        default=False,
+        help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
+    )
+    is_short_tier_distilled = models.BooleanField("short tier", default=True, help_text="Every night, without a model.")
+    is_mid_tier_distilled = models.BooleanField("mid tier", default=True, help_text="Every week.")
+    is_long_tier_distilled = models.BooleanField(
+        "long tier", default=False, help_text="Every month. Its first run waits for a person."
+    )
+    distil_model_mid = models.CharField(
+        "model of the mid tier", max_length=80, blank=True, help_text="Empty: the agent's own."
+    )
+    distil_model_long = models.CharField(
+        "model of the long tier", max_length=80, blank=True, help_text="Empty: the agent's own."
+    )
+    distil_endpoint_mid = _endpoint("endpoint of the mid tier", "model of the mid tier")
+    distil_endpoint_long = _endpoint("endpoint of the long tier", "model of the long tier")
+
+    class Meta:
+        abstract = True
+
+
+class Taught(models.Model):
+    """Whether its days are read, whether it notes things, and whether it is shown how others' drafts were corrected."""
+
+    has_reflection = models.BooleanField(
+        "reflects on its day",
+        default=False,
+        help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
+    )
+    has_notebook = models.BooleanField(
+        "keeps a notebook",
+        default=False,
+        help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
+    )
+    has_examples = models.BooleanField(
+        "is shown examples",
+        default=False,
+        help_text="On: with a customer of few corrections, up to three that people kept as examples, without anybody's data.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class AgentToken(Governed):
+    """A bearer token of an agent: shown once, stored as a digest. It cannot name anybody but the agent."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="tokens")
+    name = models.CharField(max_length=80)
+    prefix = models.CharField(max_length=16)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    unrecorded = Governed.unrecorded | {"digest", "last_used_at"}
+
+    noun = "token"
+    objects = GovernedQuerySet["AgentToken"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=models.F("created_at")),
+                name="token_expires_after_it_is_issued",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

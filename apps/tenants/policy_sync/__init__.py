@@ -1,0 +1,1 @@
+"""Writes the policy's grants and rights into the database."""
