@@ -21,9 +21,9 @@ from apps.runtime.deliveries import take_delivery
 from apps.runtime.parcels import Parcel
 from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.rules import Event
-from apps.webhooks.sending_again import replay_deliveries
 from tests.factories import World, make_conversation
 
 _numbers = count(1)

@@ -16,8 +16,8 @@ from apps.api.views import Rows
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import EVENTS, Delivery, Webhook
-from apps.webhooks.sending_again import replay_deliveries
 
 READ = "The webhook's version that was read."
 TOLD = ("title", "url", "is_active", *EVENTS)

@@ -16,8 +16,8 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import EVENTS, Delivery, Webhook
-from apps.webhooks.sending_again import replay_deliveries
 
 DELIVERIES_SHOWN = 30
 TOLD = ("title", "url", *EVENTS, "is_active")

@@ -32,8 +32,8 @@ from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.tenants.agent_flavours import refuse_assistant
+from apps.webhooks.outbox import tell
 from apps.webhooks.rules import Event
-from apps.webhooks.telling import tell
 
 
 def open_conversation(

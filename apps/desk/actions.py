@@ -15,8 +15,8 @@ from apps.governance.errors import Invalid, NotVisible, Unseen, refuse_blank
 from apps.governance.governed_write import governed, take_values
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
+from apps.webhooks.outbox import tell
 from apps.webhooks.rules import Event
-from apps.webhooks.telling import tell
 
 
 def make_draft(

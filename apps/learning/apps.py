@@ -12,8 +12,8 @@ class LearningConfig(AppConfig):
         """Say what webhooks are told of its rows."""
         from apps.learning.lessons.telling import said_of_version  # models are there only now
         from apps.learning.telling import said_of_run
+        from apps.webhooks.outbox import OF_ROWS
         from apps.webhooks.rules import Event
-        from apps.webhooks.telling import OF_ROWS
 
         OF_ROWS[Event.DISTILLATION] = said_of_run
         OF_ROWS[Event.LEARNING_VERSION] = said_of_version

@@ -35,8 +35,8 @@ from apps.prompt.rendering.data_fences import canonical_json
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.endpoints.decrypted_endpoint import opened
 from apps.tenants.models import Agent, TenantSettings
+from apps.webhooks.outbox import tell_of_learning
 from apps.webhooks.rules import Event
-from apps.webhooks.telling import tell_of_learning
 
 logger = logging.getLogger(__name__)
 

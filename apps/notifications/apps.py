@@ -11,7 +11,7 @@ class NoticesConfig(AppConfig):
     def ready(self) -> None:
         """Say what webhooks are told of reviews."""
         from apps.notifications.reviews import said_of_review  # models are there only now
+        from apps.webhooks.outbox import OF_ROWS
         from apps.webhooks.rules import Event
-        from apps.webhooks.telling import OF_ROWS
 
         OF_ROWS[Event.REVIEW] = said_of_review

@@ -14,8 +14,8 @@ from apps.llm.model_backend import JsonObject
 from apps.tenants.models.endpoints import SealedSecret
 from apps.tenants.sealed_secrets import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
+from apps.webhooks.outbox import OF_ROWS
 from apps.webhooks.rules import Event, secret_flaw
-from apps.webhooks.telling import OF_ROWS
 
 
 class Forgotten(Exception):

@@ -7,8 +7,8 @@ statement's, by the database's clock; `now()` would be the transaction's.
 from typing import Final
 
 from apps.runtime.spend_statements import SPENT, day_left
+from apps.webhooks.outbox import noted
 from apps.webhooks.rules import Event
-from apps.webhooks.telling import noted
 
 # What a transaction of several statements begins with.
 HOLD: Final = """

@@ -23,8 +23,8 @@ from apps.runtime.models import Turn
 from apps.runtime.scheduling import due_now
 from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, WebhookHealth
-from apps.webhooks.sending_again import replay_deliveries
 from tests.actions.conversing import reply, take, tell
 from tests.factories import World, make_world
 from tests.hooking import make_webhook

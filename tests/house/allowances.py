@@ -12,7 +12,7 @@ WRITERS = {
     "apps/review/bulk_journal.py": "the one writer of decisions taken together; each proposal's own act is recorded",
     "apps/notifications/journal.py": "preferences and sent notifications: a journal that changes nothing governed",
     "apps/review/filters/saving.py": "saved filters of the inbox: they change nothing governed, and are deleted for good",
-    "apps/webhooks/sending_again.py": "what is on its way is a journal; a person has it tried anew",
+    "apps/webhooks/delivery_replay.py": "what is on its way is a journal; a person has it tried anew",
     "apps/conversations/asking.py": "the end of a question, in the commit that ends it: the same journal, as the system",
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
     "apps/tenants/sealed_secrets.py": "secrets' one writer: no record may hold sealed text; the row that names one is recorded",

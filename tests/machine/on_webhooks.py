@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Webhook
-from apps.webhooks.sending_again import replay_deliveries
 from tests.hooking import ADDRESS
 from tests.machine.chosen import Chosen, Deed, saying
 

@@ -11,8 +11,8 @@ from apps.runtime.parcels import packed
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealed_secrets import seal
 from apps.webhooks.actions import rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery
-from apps.webhooks.sending_again import replay_deliveries
 from tests.factories import World, make_conversation, make_world
 from tests.hooking import NEW_SECRET, SECRET, at_once, deliveries, due, make_dead, make_webhook, taken
 

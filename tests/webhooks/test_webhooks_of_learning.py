@@ -12,8 +12,8 @@ from apps.learning.lessons.models import LearningVersion
 from apps.learning.tier_models import TierRun
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.webhooks.models import Delivery
+from apps.webhooks.outbox import tell_of_learning
 from apps.webhooks.rules import Event
-from apps.webhooks.telling import tell_of_learning
 from tests.actions.conversing import fault, reply
 from tests.distilled import LATE, distil, make_tier
 from tests.factories import World, make_conversation, make_world

@@ -25,9 +25,9 @@ from apps.runtime.parcels import Parcel
 from apps.runtime.posting import guarded_session, post
 from apps.tenants.actions import amend_agent
 from apps.webhooks.actions import amend_webhook
+from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.rules import PAUSES
-from apps.webhooks.sending_again import replay_deliveries
 from tests.actions.conversing import reply, say, take, tell, tool
 from tests.factories import World, make_conversation, make_world
 from tests.hooking import SECRET, Told, at_once, deliveries, due, listening, make_dead, make_webhook, taken
