@@ -20,7 +20,7 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.personas.beginning import begin_agent
+from apps.personas.agent_creation import begin_agent
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import PersonaTemplate, persona_templates, template_named
 from apps.skills.models import Skill

@@ -23,7 +23,7 @@ from apps.demo.example_prices import set_example_prices
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.personas.beginning import begin_agent
+from apps.personas.agent_creation import begin_agent
 from apps.prompt.prompt_input import Flavour
 from apps.tenants.actions import add_member, amend_agent, issue_token, revoke_token
 from apps.tenants.authentication.actor_resolution import person_actor, tenant_named

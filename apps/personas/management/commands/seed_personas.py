@@ -9,7 +9,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.personas.actions import create_persona
-from apps.personas.beginning import begin_agent
+from apps.personas.agent_creation import begin_agent
 from apps.personas.models import Persona
 from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
 from apps.prompt.memory_lines.write_holds import MemoryReview

@@ -13,7 +13,7 @@ from apps.personas.actions import (
     create_persona,
     propose_patch,
 )
-from apps.personas.beginning import begin_agent
+from apps.personas.agent_creation import begin_agent
 from apps.personas.models import SECTION_CHARACTERS, Persona
 from apps.tenants.models import Agent
 from tests.factories import World, make_persona, make_world
