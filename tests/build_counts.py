@@ -21,7 +21,7 @@ FIXED_SET: Final = (
     "tests/actions/test_desk.py",
     "tests/actions/test_memory.py",
     "tests/tenants/test_people.py",
-    "tests/actions/test_skills.py",
+    "tests/skills/test_skills.py",
     "tests/surfaces/api/test_skills.py",
     "tests/surfaces/console/test_members.py",
 )

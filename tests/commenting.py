@@ -11,7 +11,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.review.comments.actions import add_comment, withdraw_comment
 from apps.review.comments.models import Comment
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import World, make_skill
 
 

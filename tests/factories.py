@@ -22,8 +22,8 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from apps.skills.uploads import upload_file
 from apps.tenants.actions import (
     add_member,
     allow_invokable,

@@ -23,11 +23,11 @@ from apps.governance.errors import NotVisible
 from apps.governance.policy.table import Act
 from apps.runtime.hearing import heard_by, whose_file
 from apps.skills.actions import arrange_files, detach_file
-from apps.skills.files import refuse_fetch
-from apps.skills.links import link_to
+from apps.skills.attachment_upload import upload_file
+from apps.skills.attachments.attachment_access import refuse_fetch
+from apps.skills.attachments.signed_links import link_to
 from apps.skills.models import Skill
-from apps.skills.rules import Attached
-from apps.skills.uploads import upload_file
+from apps.skills.skill_validation import Attached
 from apps.tenants.authentication.signed_link_holders import Holder, holder_of
 
 # What a multipart body has around its file.

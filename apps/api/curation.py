@@ -8,8 +8,8 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.runtime.curation import ANY, Curated, suggested_for
-from apps.skills.curating import Cause, Newer, Share, Suggestion
 from apps.skills.models import Skill
+from apps.skills.retirement_rules import Cause, Newer, Share, Suggestion
 
 
 class ShareRow(Serializer[Share]):

@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 from apps.governance.errors import NotVisible
-from apps.skills.files import content_of
-from apps.skills.links import file_behind
-from apps.skills.rules import Attached
-from apps.skills.store import address_elsewhere, disposition
+from apps.skills.attachments.attachment_access import content_of
+from apps.skills.attachments.blob_store import address_elsewhere, disposition
+from apps.skills.attachments.signed_links import file_behind
+from apps.skills.skill_validation import Attached
 
 # A file is somebody else's bytes: nothing in it runs, loads or is kept on the way.
 HEADERS = {

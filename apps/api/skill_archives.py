@@ -18,11 +18,11 @@ from apps.api.views import ActorView
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.skills.archives import ARCHIVE_BYTES
-from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
-from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.attachments.blob_store import disposition
+from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill
-from apps.skills.store import disposition
 
 ZIP = "application/zip"
 CONFIRM = OpenApiParameter(

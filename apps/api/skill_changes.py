@@ -14,7 +14,7 @@ from apps.governance.policy.table import Act
 from apps.runtime.hearing import heard_by, whose_words
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, revise_skill
 from apps.skills.models import TEXTS, Skill
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 
 
 def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:

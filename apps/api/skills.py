@@ -31,11 +31,11 @@ from apps.skills.actions import (
     count_use,
     discard_skill,
     draft_skill,
+    keep_skill,
 )
-from apps.skills.keeping import keep_skill
 from apps.skills.models import TEXTS, Skill
 from apps.skills.quarantine import quarantine_skill, release_skill
-from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
+from apps.skills.skill_validation import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
 COUNTED = ("use_count", "last_used_at")

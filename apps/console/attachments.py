@@ -19,11 +19,11 @@ from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
 from apps.skills.actions import arrange_files, detach_file
-from apps.skills.files import Read, read_file
-from apps.skills.links import link_to
+from apps.skills.attachment_upload import upload_file
+from apps.skills.attachments.attachment_access import Read, read_file
+from apps.skills.attachments.signed_links import link_to
 from apps.skills.models import Skill
-from apps.skills.rules import MEDIA_TYPES, Attached, mentions
-from apps.skills.uploads import upload_file
+from apps.skills.skill_validation import MEDIA_TYPES, Attached, mentions
 from apps.tenants.authentication.signed_link_holders import holder_of
 
 DONE = "Attached. The file is part of what is reviewed and approved."

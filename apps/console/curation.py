@@ -10,8 +10,8 @@ from django.utils import timezone
 from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
 from apps.runtime.curation import ANY, curated, suggested_for
-from apps.skills.curating import Cause
 from apps.skills.models import Skill
+from apps.skills.retirement_rules import Cause
 
 CURATION = "curation"
 

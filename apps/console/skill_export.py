@@ -16,9 +16,9 @@ from apps.console.refusals import status_of
 from apps.console.requests import actor_of, settings_of
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed
-from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
+from apps.skills.attachments.blob_store import disposition
+from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
 from apps.skills.models import Skill
-from apps.skills.store import disposition
 
 
 def export_one(site: AdminSite, request: HttpRequest, skill_id: int) -> HttpResponse:

@@ -25,9 +25,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.governed_write import authorize, may
 from apps.governance.policy.table import Act
-from apps.skills.archives import ARCHIVE_BYTES
-from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
-from apps.skills.store import bytes_at, keep
+from apps.skills.attachments.blob_store import bytes_at, keep
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.tenants.models import Agent
 
 SALT: Final = "preceptor.import.1"

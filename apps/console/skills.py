@@ -24,13 +24,13 @@ from apps.skills.actions import (
     deprecate_skill,
     discard_skill,
     draft_skill,
+    keep_skill,
     revise_skill,
 )
-from apps.skills.curating import KEPT
-from apps.skills.keeping import keep_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import findings_in, reject_draft
+from apps.skills.proposals import findings_in, reject_draft
 from apps.skills.quarantine import quarantine_skill, release_skill
+from apps.skills.retirement_rules import KEPT
 
 FIELDS = ("title", "name", "description", "category", "body")
 

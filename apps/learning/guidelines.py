@@ -6,7 +6,7 @@ from typing import Final
 
 from apps.learning.vetting import SECTIONS
 from apps.llm.model_backend import Json
-from apps.skills.rules import DESCRIPTION_CHARACTERS, slug
+from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
 
 # What a guideline's button is called where there is none.
 _NO_BUTTON: Final = frozenset({"", "n/a"})

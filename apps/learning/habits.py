@@ -27,7 +27,7 @@ from apps.learning.lessons.models import EditCluster, LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.personas.actions import propose_rules
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision, revision_of
+from apps.skills.proposals import propose_revision, revision_of
 from apps.tenants.models import Agent
 
 HORIZON: Final = timedelta(days=90)

@@ -19,7 +19,7 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
-from apps.skills.rules import NAME_CHARACTERS, Attached
+from apps.skills.skill_validation import NAME_CHARACTERS, Attached
 
 Found = Iterator[Step | Note]
 WORDS = ("title", "description", "body", "files")

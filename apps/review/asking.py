@@ -14,7 +14,7 @@ from apps.personas.actions import propose_patch, propose_rule_change, propose_ru
 from apps.personas.models import Persona, StandingRule
 from apps.review.applier import Target, Values
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import Agent, TenantSettings
 
 Kind = Proposal.Kind

@@ -12,11 +12,11 @@ from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.review.applier import Applier, Beside, Values, over
 from apps.skills.actions import deprecate_skill, revise_skill
-from apps.skills.files import Read, read_file
+from apps.skills.attachments.attachment_access import Read, read_file
 from apps.skills.models import TEXTS, Skill
-from apps.skills.proposing import findings_in_files
-from apps.skills.publishing import publish_skill, unpublish_skill
-from apps.skills.rules import Attached, touches
+from apps.skills.proposals import findings_in_files
+from apps.skills.publication import publish_skill, unpublish_skill
+from apps.skills.skill_validation import Attached, touches
 
 Kind = Proposal.Kind
 ONE_WAY = "A deprecated skill does not come back; a fresh skill is the way. That is why nobody can undo this."

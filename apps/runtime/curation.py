@@ -12,8 +12,8 @@ from apps.conversations.taking_up import TAKES_UP
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.reading_calls import GAVE_APPROVED
-from apps.skills.curating import Figures, Newer, Share, Suggestion, suggestions
 from apps.skills.models import Skill
+from apps.skills.retirement_rules import Figures, Newer, Share, Suggestion, suggestions
 from apps.text_analysis.procedure_similarity import Draft, Shelf, tools_in
 from apps.tools.models import ServerTool
 

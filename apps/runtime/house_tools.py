@@ -45,10 +45,10 @@ from apps.runtime.rendering import RENDERING
 from apps.runtime.tending import TENDING
 from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.actions import draft_skill
-from apps.skills.fetching import approved_skill
-from apps.skills.files import content_of, refuse_fetch
+from apps.skills.approved_skill_query import approved_skill
+from apps.skills.attachments.attachment_access import content_of, refuse_fetch
 from apps.skills.models import Skill
-from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
+from apps.skills.skill_validation import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.pii_flags import told_private
 

@@ -22,8 +22,8 @@ from apps.runtime.playground import tried_skill
 from apps.runtime.tooling import Context, HouseTool, Offer, whole_number
 from apps.skills.actions import amend_skill, discard_skill, draft_skill
 from apps.skills.models import Skill, SkillQuerySet
-from apps.skills.proposing import propose_deprecation, propose_revision, revision_of, submission_of
-from apps.skills.rules import BODY_CHARACTERS
+from apps.skills.proposals import propose_deprecation, propose_revision, revision_of, submission_of
+from apps.skills.skill_validation import BODY_CHARACTERS
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.pii_flags import told_private
 from apps.text_analysis.anchored_edit import Unfit, patched

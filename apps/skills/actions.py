@@ -1,4 +1,7 @@
-"""Acts on skills. Agents draft; people decide (R018, R092-R096, R107)."""
+"""Acts on skills. Agents draft; people decide (R018, R092-R096, R107).
+
+Keeping a skill that was suggested for retirement: a person says why, and is not asked again for a while.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,7 +16,7 @@ from apps.governance.actors import Actor
 from apps.governance.authorization import check_actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.database.deferred_constraints import check_references_to
-from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, Stale
+from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted, NotVisible, Stale, refuse_blank
 from apps.governance.governed_write import authorize, governed, refuse_stale, take_values
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.risk_tiers import tier_of
@@ -26,9 +29,9 @@ from apps.governance.proposals.actions import (
 )
 from apps.governance.proposals.approval_rules import Verdict, has_enough
 from apps.governance.refusal_log import Subject, noting
-from apps.skills.files import refuse_change, refused
+from apps.skills.attachments.attachment_access import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
-from apps.skills.proposing import (
+from apps.skills.proposals import (
     confirmed_findings,
     refuse_other_words,
     refuse_quarantined,
@@ -36,8 +39,9 @@ from apps.skills.proposing import (
     submission_of,
     submit_draft,
 )
-from apps.skills.publishing import publish_skill, sign
-from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
+from apps.skills.publication import publish_skill, sign
+from apps.skills.retirement_rules import KEPT
+from apps.skills.skill_validation import Attached, Refused, crowded, named, rearranged, touches
 from apps.tenants.review_terms import review_terms
 
 Files = tuple[Attached, ...]
@@ -297,3 +301,13 @@ def _refuse_unless_draft(row: Skill) -> None:
 def _refuse_unless_approved(row: Skill) -> None:
     if row.status != Skill.Status.APPROVED:
         raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
+
+
+def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
+    """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
+    with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_blank(reason, "Say why it stays; whoever asks next time reads it.")
+        if row.status != Skill.Status.APPROVED:
+            raise Conflicting(f"This skill is {row.status}; only an approved one is kept or retired.")
+        row.retained_until = timezone.now() + KEPT
+    return skill

@@ -9,7 +9,7 @@ from django_fsm import transition
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
 from apps.governance.stored_text import content_sha256, plain_text
-from apps.skills.rules import (
+from apps.skills.skill_validation import (
     BODY_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     NAME_CHARACTERS,

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.skills.sweeping import sweep_files
+from apps.skills.attachments.orphan_sweep import sweep_files
 
 
 @shared_task

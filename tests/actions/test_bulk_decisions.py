@@ -16,7 +16,7 @@ from apps.review.models import BulkDecision, BulkItem
 from apps.review.tasks import decide_bulk
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
+from apps.skills.proposals import propose_deprecation, propose_revision, submission_of
 from apps.tenants.accounts.people import dismiss
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work

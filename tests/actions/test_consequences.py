@@ -12,7 +12,7 @@ from apps.personas.actions import propose_patch, propose_rule_change, propose_ru
 from apps.prompt.memory_lines.write_holds import HeldLine
 from apps.prompt.text_reuse.derived_lines import Whose
 from apps.review.consequences import consequence_of
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
 from tests.factories import (
     World,

@@ -9,11 +9,11 @@ from apps.governance.policy.risk_tiers import Touch
 from apps.review.decisions import rebase
 from apps.review.sheet import Sheet, sheet_of
 from apps.skills.actions import approve_skill
+from apps.skills.attachment_upload import upload_file
+from apps.skills.attachments.blob_store import forget
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision
-from apps.skills.rules import FILE_CHARACTERS
-from apps.skills.store import forget
-from apps.skills.uploads import upload_file
+from apps.skills.proposals import propose_revision
+from apps.skills.skill_validation import FILE_CHARACTERS
 from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.reviewing import say_yes
 

@@ -23,7 +23,7 @@ from apps.review.asking import ask
 from apps.review.sheet import sheet_of
 from apps.runtime.foreseeing import Cost, Foreseen, foreseen
 from apps.runtime.gather import gather
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import reply, say, tool

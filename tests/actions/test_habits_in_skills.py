@@ -12,7 +12,7 @@ from apps.learning.lessons.models import EditCluster
 from apps.runtime.sending import send_out
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import World, make_event, make_skill, make_world
 from tests.reviewing import say_yes
 from tests.surfaces.api.asking import agent_of, person_of

@@ -16,9 +16,9 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.review.registry import ACT_OF
 from apps.runtime.hearing import heard_by, whose_words
 from apps.skills.actions import approve_skill, arrange_files, detach_file
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision, submission_of
-from apps.skills.uploads import upload_file
+from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.authentication.actor_resolution import person_actor
 from tests.actions.restoring import carry_out, of_agent, only
 from tests.factories import (

@@ -11,7 +11,7 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.runtime.preview import told
 from apps.skills.actions import revise_skill
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from apps.tenants.actions import amend_agent, amend_settings
 from tests.actions.conversing import CUSTOMER, prompt, take, tell, tool
 from tests.actions.test_prompt_choices import settings_of

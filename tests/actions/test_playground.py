@@ -33,7 +33,7 @@ from apps.runtime.models import ModelCall, Spend, Turn
 from apps.runtime.playground import KIND
 from apps.runtime.sessions import Frozen, thawed
 from apps.skills.models import SkillUse
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
 from tests.actions.test_foreseeing import would_of

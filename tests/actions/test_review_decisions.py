@@ -31,7 +31,7 @@ from apps.review.decisions import Yes, approve, rebase, undo
 from apps.review.sheet import sheet_of
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, discard_skill, revise_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
+from apps.skills.proposals import propose_deprecation, propose_revision, submission_of
 from apps.tenants.actions import add_member, amend_settings
 from apps.tenants.authentication.actor_resolution import person_actor
 from apps.tenants.models import TenantSettings

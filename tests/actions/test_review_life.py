@@ -35,7 +35,7 @@ from apps.review.expiry import expire
 from apps.review.registry import APPLIERS
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision, submission_of
+from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.actions import amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.due_work import due_work

@@ -11,7 +11,7 @@ from apps.personas.models import Persona
 from apps.review.decisions import Decided, Yes, undo
 from apps.review.sections import approve_sections
 from apps.review.sheet import Sheet, sheet_of
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from apps.tenants.authentication.actor_resolution import person_actor
 from tests.factories import World, make_member, make_persona, make_skill, make_world
 from tests.reviewing import say_yes

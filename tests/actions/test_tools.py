@@ -11,9 +11,9 @@ from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.models import Persona
 from apps.skills.actions import approve_skill
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill, SkillUse
-from apps.skills.rules import FILE_CHARACTERS
-from apps.skills.uploads import upload_file
+from apps.skills.skill_validation import FILE_CHARACTERS
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.actions.conversing import CUSTOMER, calls, reply, say, tool

@@ -10,7 +10,7 @@ from apps.governance.models import Proposal
 from apps.prompt.prompt_input import Slot
 from apps.runtime.calling import NOT_CALLED
 from apps.runtime.models import Turn
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tools.models import ToolApproval, ToolServer
 from tests.actions.conversing import calls, reply, tool

@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import undo_proposal
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import make_skill, make_world
 from tests.reviewing import say_yes
 

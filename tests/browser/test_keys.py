@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.flowing import go_by_keys

@@ -17,10 +17,10 @@ from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import revise_skill
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from apps.skills.quarantine import quarantine_skill
-from apps.skills.uploads import upload_file
 from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.authentication.actor_resolution import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffAccess, TenantSettings, User

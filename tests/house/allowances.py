@@ -23,7 +23,7 @@ WRITERS = {
     "apps/learning/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded",
     "apps/memory/ledger.py": "the lines' one writer: whose words each is, beside the text that the governed act writes",
     "apps/memory/profile_ledger.py": "the same of what is noted of a customer",
-    "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
+    "apps/skills/attachments/blob_store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/accounts/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/accounts/second_factor.py": "people belong to no tenant, and no record may hold a secret",
     "apps/tenants/accounts/account_events.py": "events of accounts: their people belong to no tenant, and rows are only added",

@@ -46,12 +46,12 @@ NAMED_RULES = (
     "apps/learning/lessons/loosening.py",
     "apps/learning/lessons/loosening_words.py",
     "apps/learning/lessons/weakening.py",
-    "apps/skills/archives.py",
-    "apps/skills/front_matter.py",
-    "apps/skills/incoming.py",
-    "apps/skills/skill_md.py",
+    "apps/skills/import_export/zip_archives.py",
+    "apps/skills/import_export/front_matter.py",
+    "apps/skills/import_export/import_candidates.py",
+    "apps/skills/import_export/skill_md.py",
     "apps/runtime/rules.py",
-    "apps/skills/rules.py",
+    "apps/skills/skill_validation.py",
     "apps/tools/rules.py",
 )
 KERNEL = (

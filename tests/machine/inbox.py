@@ -28,7 +28,7 @@ from apps.personas.models import Persona, StandingRule
 from apps.review.expiry import expire
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
+from apps.skills.proposals import propose_deprecation, propose_revision, submission_of
 from apps.tenants.actions import amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor, person_actor
 from apps.tenants.due_work import due_work

@@ -24,7 +24,7 @@ from apps.governance.proposals.actions import (
 )
 from apps.review.decisions import Yes, approve, rebase, undo
 from apps.skills.models import Skill
-from apps.skills.proposing import submit_draft
+from apps.skills.proposals import submit_draft
 from tests.machine.chosen import Chosen, Deed
 from tests.machine.stage import Side
 

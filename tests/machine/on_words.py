@@ -53,13 +53,13 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
+    keep_skill,
     revise_skill,
 )
-from apps.skills.keeping import keep_skill
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.skills.quarantine import quarantine_skill, release_skill
-from apps.skills.uploads import upload_file
 from tests.machine.chosen import Chosen, Deed, amending, saying, writing
 from tests.machine.stage import CUSTOMERS, NothingToDo
 

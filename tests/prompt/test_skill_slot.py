@@ -10,7 +10,7 @@ from apps.prompt.prompt_input import PromptInput, Rule, SkillIndex, Slot
 from apps.prompt.rendering.segments import Note
 from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_limits import SKILL_BODY_CHARACTERS
-from apps.skills.rules import slug
+from apps.skills.skill_validation import slug
 from tests.prompt.input_factories import BARE, FULL, invokable, skill
 from tests.text_analysis.similar_procedures import TUNED_ON
 

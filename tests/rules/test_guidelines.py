@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
 from apps.learning.vetting import SECTIONS
-from apps.skills.rules import DESCRIPTION_CHARACTERS
+from apps.skills.skill_validation import DESCRIPTION_CHARACTERS
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -6,7 +6,7 @@ from django.db import connection
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Approval, Proposal
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import World, make_profile, make_skill, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.reviewing import say_yes

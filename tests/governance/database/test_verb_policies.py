@@ -9,7 +9,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.risk_tiers import Tier
 from apps.governance.proposals.actions import approve_proposal, reject_proposal
 from apps.governance.proposals.approval_rules import Verdict
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor

@@ -68,13 +68,13 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
+    keep_skill,
     revise_skill,
 )
-from apps.skills.keeping import keep_skill
-from apps.skills.proposing import propose_revision, submit_draft
-from apps.skills.publishing import unpublish_skill
+from apps.skills.attachment_upload import upload_file
+from apps.skills.proposals import propose_revision, submit_draft
+from apps.skills.publication import unpublish_skill
 from apps.skills.quarantine import quarantine_skill, release_skill
-from apps.skills.uploads import upload_file
 from apps.tenants.actions import (
     accept_membership,
     add_member,

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting
 from apps.skills.actions import deprecate_skill, detach_file
-from apps.skills.links import SALT, link_to
+from apps.skills.attachments.signed_links import SALT, link_to
 from apps.skills.models import Skill
 from apps.tenants.actions import revoke_token
 from apps.tenants.authentication.signed_link_holders import Holder, Kind

@@ -4,7 +4,7 @@ import pytest
 
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import World, make_member, make_persona, make_skill, make_skill_with_file
 from tests.reviewing import say_yes
 from tests.surfaces.api.asking import Asker, person_of

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction_models import Extraction
 from apps.runtime.retrieval import read_in
-from apps.skills.proposing import propose_deprecation
+from apps.skills.proposals import propose_deprecation
 from tests.actions.conversing import say
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill
 from tests.standing_in import StandIn, standin, standing_in

@@ -9,7 +9,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting
-from apps.skills.archives import ARCHIVE_BYTES
+from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill, SkillUse
 from tests.factories import World, make_neighbour, make_skill, make_skill_with_file
 from tests.surfaces.api.asking import ROOT, Answer, Asker, agent_of, person_of

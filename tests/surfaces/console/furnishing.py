@@ -17,7 +17,7 @@ from apps.learning.reflection_models import Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_held_tier, make_tier, make_tier_run

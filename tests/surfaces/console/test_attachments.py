@@ -10,8 +10,8 @@ from django.urls import reverse
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.skills.actions import deprecate_skill
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from apps.skills.uploads import upload_file
 from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, text_of, words_of
 

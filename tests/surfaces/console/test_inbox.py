@@ -18,7 +18,7 @@ from apps.personas.actions import propose_rules, propose_sections
 from apps.personas.models import Persona, StandingRule
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_revision
+from apps.skills.proposals import propose_revision
 from tests.factories import World, make_conversation, make_member, make_persona, make_skill
 from tests.reviewing import say_yes
 from tests.surfaces.console.browsing import (

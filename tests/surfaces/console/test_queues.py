@@ -18,7 +18,7 @@ from apps.personas.actions import propose_patch, propose_rule_change, propose_ru
 from apps.personas.models import Persona
 from apps.review.expiry import expire
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
 from tests.factories import (
     World,

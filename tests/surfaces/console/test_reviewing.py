@@ -12,7 +12,7 @@ from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from tests.factories import World, make_conversation, make_persona, make_skill
 from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, text_of, words_of
 

@@ -15,7 +15,7 @@ from apps.personas.actions import propose_patch, propose_sections
 from apps.review.bulk import MOST
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
-from apps.skills.proposing import propose_deprecation
+from apps.skills.proposals import propose_deprecation
 from tests.deciding import again, begin, make_drafts, states, waiting_draft
 from tests.factories import World, make_limit, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import list_of, text_of, words_of

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from apps.skills.sweeping import sweep_files
+from apps.skills.attachments.orphan_sweep import sweep_files
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.skills.importing import Item, Outcome, foreseen, skills_at, take_skills
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_at, take_skills
 from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
 
 SAID = {

@@ -14,10 +14,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.learning.session_log import session_log
 from apps.runtime.curation import curated, suggested
-from apps.skills.actions import approve_skill
-from apps.skills.curating import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share
-from apps.skills.keeping import keep_skill
+from apps.skills.actions import approve_skill, keep_skill
 from apps.skills.models import Skill
+from apps.skills.retirement_rules import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_conversation, make_skill, make_world

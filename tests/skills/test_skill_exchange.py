@@ -16,12 +16,12 @@ from apps.governance.policy.table import Act, codename
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.skills.actions import deprecate_skill, revise_skill
-from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
-from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.attachment_upload import upload_file
+from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
 from apps.skills.models import Skill
-from apps.skills.proposing import findings_in
+from apps.skills.proposals import findings_in
 from apps.skills.quarantine import quarantine_skill
-from apps.skills.uploads import upload_file
 from apps.tenants.authentication.actor_resolution import staff_actor
 from tests.factories import (
     World,

@@ -5,8 +5,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import FindingsUnconfirmed
 from apps.skills.actions import draft_skill, revise_skill
-from apps.skills.exporting import approved_all, approved_one, zipped
-from apps.skills.leaving import SAID
+from apps.skills.import_export.export_privacy_check import SAID
+from apps.skills.import_export.skill_export import approved_all, approved_one, zipped
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from apps.governance.database.actor_transaction import acting
-from apps.skills.store import forget, keys_before, tenants_with_files
+from apps.skills.attachments.blob_store import forget, keys_before, tenants_with_files
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Tenant
 

@@ -21,10 +21,10 @@ from pytest_django import Settings
 
 from apps.governance.errors import NotVisible
 from apps.skills.actions import detach_file
-from apps.skills.files import content_of
-from apps.skills.links import link_to
-from apps.skills.store import bytes_at, keep
-from apps.skills.sweeping import sweep_files
+from apps.skills.attachments.attachment_access import content_of
+from apps.skills.attachments.blob_store import bytes_at, keep
+from apps.skills.attachments.orphan_sweep import sweep_files
+from apps.skills.attachments.signed_links import link_to
 from apps.skills.tasks import sweep
 from apps.tenants.authentication.signed_link_holders import Holder, Kind
 from config.env import Environment

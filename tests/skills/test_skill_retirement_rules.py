@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.skills.curating import (
+from apps.skills.retirement_rules import (
     COMPARED_ENOUGH,
     CONVERSATIONS_ENOUGH,
     UNUSED_AFTER,

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import FindingsUnconfirmed, GovernanceError
-from apps.skills.exporting import approved_all, write_zip
+from apps.skills.import_export.skill_export import approved_all, write_zip
 from apps.tenants.management.command_arguments import actor_named, agent_named
 
 

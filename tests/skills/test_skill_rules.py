@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.skills.rules import (
+from apps.skills.skill_validation import (
     NAME_CHARACTERS,
     NAME_PATTERN,
     Accepted,

@@ -19,9 +19,9 @@ from apps.skills.actions import (
     discard_skill,
     revise_skill,
 )
+from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill, release_skill
-from apps.skills.uploads import upload_file
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.standing_in import StandIn

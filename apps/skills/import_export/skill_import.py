@@ -18,13 +18,13 @@ from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.models import Taint
 from apps.governance.policy.table import POLICY, Act
 from apps.skills.actions import draft_skill
-from apps.skills.archives import Entry, Unreadable, entries_in, entries_under
-from apps.skills.incoming import Incoming, IncomingFile, Limits, skills_among
+from apps.skills.attachment_upload import refuse_full_tenant
+from apps.skills.attachments.blob_store import keep
+from apps.skills.import_export.import_candidates import Incoming, IncomingFile, Limits, skills_among
+from apps.skills.import_export.skill_md import FILE_NAME
+from apps.skills.import_export.zip_archives import Entry, Unreadable, entries_in, entries_under
 from apps.skills.models import Skill
-from apps.skills.rules import Attached
-from apps.skills.skill_md import FILE_NAME
-from apps.skills.store import keep
-from apps.skills.uploads import refuse_full_tenant
+from apps.skills.skill_validation import Attached
 
 HERE: Final = "The agent has a skill of that name already, in some state. It is left as it is."
 SOURCE_CHARACTERS: Final = 200

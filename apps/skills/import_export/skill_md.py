@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from apps.skills.front_matter import Malformed, Value, read_fields, written_fields
-from apps.skills.rules import (
+from apps.skills.import_export.front_matter import Malformed, Value, read_fields, written_fields
+from apps.skills.skill_validation import (
     BODY_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     NAME_CHARACTERS,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.skills.archives import (
+from apps.skills.import_export.import_candidates import SKILLS, Incoming, Limits, skills_among
+from apps.skills.import_export.zip_archives import (
     ARCHIVE_BYTES,
     ENTRIES,
     UNPACKED_BYTES,
@@ -20,7 +21,6 @@ from apps.skills.archives import (
     entries_under,
     pack,
 )
-from apps.skills.incoming import SKILLS, Incoming, Limits, skills_among
 from tests.zipping import SKILL_MD, a_skill, a_zip, an_entry
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -12,10 +12,10 @@ from apps.governance.governed_write import authorize
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.skills.actions import attach_file
-from apps.skills.files import refuse_change, refused
+from apps.skills.attachments.attachment_access import refuse_change, refused
+from apps.skills.attachments.blob_store import keep
 from apps.skills.models import Skill
-from apps.skills.rules import Attached, Refused, crowded, looked_through, vet_file
-from apps.skills.store import keep
+from apps.skills.skill_validation import Attached, Refused, crowded, looked_through, vet_file
 from apps.tenants.authentication.actor_resolution import system_actor
 
 _STORED = """

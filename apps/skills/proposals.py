@@ -17,7 +17,7 @@ from apps.governance.proposals.actions import open_proposal, reject_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.prompt.injection_scanner.review_findings import to_confirm
 from apps.skills.models import Skill
-from apps.skills.rules import to_confirm_of, touches
+from apps.skills.skill_validation import to_confirm_of, touches
 from apps.tenants.review_terms import review_terms
 
 

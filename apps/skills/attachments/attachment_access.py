@@ -9,9 +9,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
 from apps.governance.policy.table import Act
 from apps.governance.refusal_log import Subject, noting
+from apps.skills.attachments.blob_store import bytes_at
 from apps.skills.models import Skill
-from apps.skills.rules import FILE_CHARACTERS, Attached, Refused
-from apps.skills.store import bytes_at
+from apps.skills.skill_validation import FILE_CHARACTERS, Attached, Refused
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from typing import IO, Final
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotPermitted, NotVisible
-from apps.skills.archives import UNPACKED_BYTES, Entry, pack
-from apps.skills.files import content_of
-from apps.skills.incoming import FOLDERS
-from apps.skills.leaving import refuse_private
+from apps.skills.attachments.attachment_access import content_of
+from apps.skills.import_export.export_privacy_check import refuse_private
+from apps.skills.import_export.import_candidates import FOLDERS
+from apps.skills.import_export.skill_md import FILE_NAME, Provenance, SkillText, write_skill
+from apps.skills.import_export.zip_archives import UNPACKED_BYTES, Entry, pack
 from apps.skills.models import Skill
-from apps.skills.rules import Attached
-from apps.skills.skill_md import FILE_NAME, Provenance, SkillText, write_skill
+from apps.skills.skill_validation import Attached
 
 NOT_APPROVED: Final = "Only what a person approved is exported, and this skill is {}."
 NONE: Final = "There is no approved skill to export."

@@ -12,11 +12,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import Refusal
 from apps.skills.actions import approve_skill, arrange_files, attach_file, deprecate_skill, detach_file
-from apps.skills.files import content_of, file_for
+from apps.skills.attachment_upload import stored_bytes, upload_file
+from apps.skills.attachments.attachment_access import content_of, file_for
+from apps.skills.attachments.blob_store import bytes_at
 from apps.skills.models import Skill
-from apps.skills.rules import Attached
-from apps.skills.store import bytes_at
-from apps.skills.uploads import stored_bytes, upload_file
+from apps.skills.skill_validation import Attached
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World, make_skill, make_skill_with_file, make_world

@@ -14,9 +14,9 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
-from apps.skills.fetching import approved_skill
+from apps.skills.approved_skill_query import approved_skill
 from apps.skills.models import Skill, SkillUse
-from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.factories import World, make_skill, make_world

@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.skills.archives import Entry, Unreadable
-from apps.skills.front_matter import Malformed
-from apps.skills.rules import LookedThrough, Refused, crowded_names, looked_through, vet_file
-from apps.skills.skill_md import FILE_NAME, SkillText, read_skill
+from apps.skills.import_export.front_matter import Malformed
+from apps.skills.import_export.skill_md import FILE_NAME, SkillText, read_skill
+from apps.skills.import_export.zip_archives import Entry, Unreadable
+from apps.skills.skill_validation import LookedThrough, Refused, crowded_names, looked_through, vet_file
 
 SKILLS: Final = 200
 FOLDERS: Final = ("scripts", "references", "assets")

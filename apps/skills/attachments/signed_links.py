@@ -8,8 +8,8 @@ from django.core import signing
 from django.utils import timezone
 
 from apps.governance.errors import NotPermitted, NotVisible
-from apps.skills.files import file_for
-from apps.skills.rules import Attached
+from apps.skills.attachments.attachment_access import file_for
+from apps.skills.skill_validation import Attached
 from apps.tenants.authentication.signed_link_holders import Holder, Kind, actor_of
 
 SALT = "preceptor.attachment.1"

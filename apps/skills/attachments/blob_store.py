@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
-from apps.skills.rules import Attached
+from apps.skills.skill_validation import Attached
 
 ALIAS = "attachments"
 # What a download becomes is the downloader's business; it must not begin to run here.

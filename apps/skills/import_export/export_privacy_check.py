@@ -9,9 +9,9 @@ from typing import Final
 
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import FindingsUnconfirmed
-from apps.skills.files import content_of
+from apps.skills.attachments.attachment_access import content_of
 from apps.skills.models import Skill
-from apps.skills.rules import FILE_CHARACTERS
+from apps.skills.skill_validation import FILE_CHARACTERS
 from apps.tenants.pii_flags import Private, private_in
 
 SAID: Final = 20

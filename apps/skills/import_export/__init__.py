@@ -1,0 +1,1 @@
+"""Skills as SKILL.md folders and archives, in and out."""
