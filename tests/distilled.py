@@ -16,7 +16,7 @@ from apps.learning.tier_rules import marked
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import Backend
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import approve_tier, clear_tier, store_tier
+from apps.memory.tier_actions import approve_tier, clear_tier, store_tier
 from tests.factories import World
 
 LATE = "Parcels arrive late before holidays."

@@ -17,9 +17,9 @@ from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy.table import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
-from apps.memory.dating import date_memory
-from apps.memory.holding import told
+from apps.memory.line_dates import date_memory
 from apps.memory.models import AgentMemory
+from apps.memory.write_holds import told
 from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_by
 

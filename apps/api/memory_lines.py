@@ -17,7 +17,7 @@ from apps.api.rows import Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
 from apps.governance.models import Taint
-from apps.memory.due import due
+from apps.memory.line_dates import due
 from apps.memory.models import MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 

@@ -8,7 +8,7 @@ from apps.api.rows import Shown
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.memory.profile_ledger import lines_of_profile
+from apps.memory.profile_line_ledger import lines_of_profile
 
 MOST: Final = 200
 

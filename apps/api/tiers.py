@@ -20,7 +20,7 @@ from apps.governance.policy.table import Act
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierRun
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import approve_tier, clear_tier
+from apps.memory.tier_actions import approve_tier, clear_tier
 
 
 class TierRow(Shown[MemoryTier]):

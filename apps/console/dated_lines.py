@@ -17,8 +17,8 @@ from apps.console.deeds import Button, Values
 from apps.console.forms import Decision, Prose
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.memory.due import due
-from apps.memory.ledger import Remembered
+from apps.memory.line_dates import due
+from apps.memory.line_ledger import Remembered
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.line_expiry import LineDates, last_moment
 from apps.tenants.tenant_clock import zone_of

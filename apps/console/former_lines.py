@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from apps.console.row_urls import url_of_subject
-from apps.memory.ledger import Remembered, ledger_of
+from apps.memory.line_ledger import Remembered, ledger_of
 from apps.memory.models import AgentMemory, MemoryLine
 
 SHOWN: Final = 10

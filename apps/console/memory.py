@@ -19,7 +19,7 @@ from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
-from apps.memory.dating import date_memory
+from apps.memory.line_dates import date_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.text_limits import SECTION_CHARACTERS

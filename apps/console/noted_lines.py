@@ -10,7 +10,7 @@ from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.memory.profile_ledger import lines_of_profile
+from apps.memory.profile_line_ledger import lines_of_profile
 
 GONE_SHOWN: Final = 10
 _STANDING: Final = ProfileLine.Status.ACTIVE

@@ -21,7 +21,7 @@ from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierClock, TierRun
 from apps.llm.token_estimate import estimate_tokens
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import approve_tier, clear_tier
+from apps.memory.tier_actions import approve_tier, clear_tier
 
 RUNS_SHOWN: Final = 20
 Status = MemoryTier.Status

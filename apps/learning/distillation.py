@@ -27,7 +27,7 @@ from apps.learning.tier_models import TierRun
 from apps.learning.tier_rules import lines_of, marked
 from apps.llm.model_backend import Backend, BackendError, Reply, Request, SystemBlock
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import store_tier
+from apps.memory.tier_actions import store_tier
 from apps.personas.models import Persona
 from apps.prompt.instruction_texts import DISTILLS
 from apps.prompt.learning_prompts.distillation import rewrite_message

@@ -16,7 +16,7 @@ from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import quarantine_proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
-from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
+from apps.memory.line_decisions import withhold_block, withhold_memory, withhold_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.memory_lines.line_diff import bare, known, lines_of
 from apps.skills.models import Skill

@@ -9,7 +9,7 @@ from apps.learning.in_bounds import taken_over_by
 from apps.learning.lessons.rules import dedup_key
 from apps.learning.lessons.weakening import weakenings
 from apps.learning.memory_vetting import SHOWN_BY, vet_memory
-from apps.memory.bringing import Brought, bring_lines
+from apps.memory.line_proposals import Brought, bring_lines
 from apps.memory.models import AgentMemory
 from apps.prompt.learning_prompts.reflection import MemoryOfDay
 from apps.prompt.memory_lines.line_diff import known

@@ -38,7 +38,7 @@ from apps.learning.transcript_masking import masked
 from apps.learning.transcripts import transcript
 from apps.learning.vetting import Vetted, by_date, vet
 from apps.llm.model_backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
-from apps.memory.bringing import Brought
+from apps.memory.line_proposals import Brought
 from apps.prompt.instruction_texts import REFLECT_ON_DAY
 from apps.prompt.learning_prompts.extraction import Malformed
 from apps.prompt.learning_prompts.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema

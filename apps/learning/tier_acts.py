@@ -14,7 +14,7 @@ from apps.learning.distilling import Fact, tokens_of
 from apps.learning.memory_tiers import BUDGET_TOKENS, Tier
 from apps.learning.tier_rules import Unreadable, facts_of, marked
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import amend_tier
+from apps.memory.tier_actions import amend_tier
 from apps.tenants.models import Agent
 
 

@@ -11,11 +11,11 @@ from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.governed_write import governed, refuse_foreign, take_values
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.memory.dating import keep_dates, keep_profile_dates
-from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
-from apps.memory.ledger import keep_lines
+from apps.memory.line_dates import keep_dates, keep_profile_dates
+from apps.memory.line_ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.profile_ledger import keep_profile_lines
+from apps.memory.profile_line_ledger import keep_profile_lines
+from apps.memory.write_holds import Share, hold_back, propose_profile, review_of, share_of
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import Heard

@@ -1,15 +1,20 @@
-"""Slots 4 and 5: what an agent remembers of its trade, and what the tenant's agents know of one customer."""
+"""Slots 4 and 5: what an agent remembers of its trade, and what the tenant's agents know of one customer.
 
-from typing import ClassVar
+What stands in a remembered text line by line: whose words each line is, since when, and what became of it.
+
+What is distilled for an agent's memory: the recent days, what lasts for weeks, and what lasts.
+"""
+
+from typing import ClassVar, Final
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
+from django_fsm import transition
 
 from apps.governance.models import Governed, Taint
-from apps.governance.models.base import GovernedQuerySet
+from apps.governance.models.base import GovernedQuerySet, StateField
 from apps.governance.stored_text import plain_text
-from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.rules import (
     BLOCK_CHARACTERS,
     BODY_CHARACTERS,
@@ -19,7 +24,177 @@ from apps.memory.rules import (
     LABEL_RULE,
     PROFILE_CHARACTERS,
 )
-from apps.memory.tier_models import MemoryTier
+
+
+class Line(models.Model):
+    """One line for as long as it stood. The text is the truth; this says where each line of it comes from."""
+
+    class Status(models.TextChoices):
+        """What became of the line."""
+
+        ACTIVE = "active", "Stands"
+        SUPERSEDED = "superseded", "Another line came in its place"
+        REMOVED = "removed", "Taken out"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    sha256 = models.CharField(max_length=64)
+    text = models.TextField()
+    author = models.CharField(max_length=200)
+    taint = models.CharField(max_length=20, choices=Taint.choices)
+    # As the record of the change names it: by its id alone.
+    source_conversation_id = models.BigIntegerField(null=True)
+    first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
+    last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
+    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
+    superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class MemoryLine(Line):
+    """A line of an agent's memory or of a block."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
+    block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
+
+    class Meta(Line.Meta):
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "memory", "sha256"],
+                condition=models.Q(status="active"),
+                name="active_memory_line_is_unique",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "block", "sha256"],
+                condition=models.Q(status="active"),
+                name="active_block_line_is_unique",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(memory__isnull=False, block__isnull=True)
+                | models.Q(memory__isnull=True, block__isnull=False),
+                name="memory_line_belongs_to_one_text",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="active", ended_at__isnull=True)
+                | (~models.Q(status="active") & models.Q(ended_at__isnull=False)),
+                name="ended_memory_line_has_an_end_time",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "agent", "sha256"], name="memory_line_by_sha256")]
+
+    @property
+    def where(self) -> str:
+        """The text it is of, by name."""
+        return self.block.label if self.block is not None else "Memory"
+
+
+class ProfileLine(Line):
+    """A line of what is noted of one customer."""
+
+    class Field(models.TextChoices):
+        """Which of the two texts it is of."""
+
+        PREFERENCES = "preferences"
+        NOTES = "notes"
+
+    profile = models.ForeignKey("memory.CustomerProfile", on_delete=models.PROTECT, related_name="ledger")
+    field = models.CharField(max_length=11, choices=Field.choices)
+
+    class Meta(Line.Meta):
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "profile", "field", "sha256"],
+                condition=models.Q(status="active"),
+                name="active_profile_line_is_unique",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="active", ended_at__isnull=True)
+                | (~models.Q(status="active") & models.Q(ended_at__isnull=False)),
+                name="ended_profile_line_has_an_end_time",
+            ),
+        ]
+
+
+DISTILLER: Final = "system:distiller"
+TIER_CHARACTERS: Final = 16_000
+PERMANENT: Final = "- ! "
+
+
+class MemoryTier(Governed):
+    """One distilled tier of an agent's memory (R168, R170-R172). No customer's words go into it; see docs/learning.md."""
+
+    class Tier(models.TextChoices):
+        """How far it looks back."""
+
+        SHORT = "short", "Short: the recent days"
+        MID = "mid", "Mid: what lasts for weeks"
+        LONG = "long", "Long: what lasts"
+
+    class Status(models.TextChoices):
+        """What is held is in no prompt."""
+
+        ACTIVE = "active", "Stands"
+        PENDING = "pending", "Waits for a person"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    tier = models.CharField(max_length=5, choices=Tier.choices)
+    body = models.TextField(
+        "text",
+        blank=True,
+        validators=[plain_text, MaxLengthValidator(TIER_CHARACTERS)],
+        help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
+    )
+    facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with what it rests on.")
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    updated_by = models.CharField(max_length=200, default=DISTILLER, editable=False)
+
+    noun = "tier"
+    objects = GovernedQuerySet["MemoryTier"].as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name = "memory tier"
+        ordering: ClassVar = ["agent_id", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "tier"],
+                name="agent_has_one_memory_of_a_tier",
+                violation_error_message="This agent has this tier already.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_tier_display()} of agent {self.agent_id}"
+
+    @property
+    def told(self) -> str:
+        """The text as prompts carry it, without the marks of what is permanent."""
+        return "\n".join(
+            f"- {line[len(PERMANENT) :]}" if line.startswith(PERMANENT) else line for line in self.body.split("\n")
+        )
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
+        return self.taint == Taint.OPERATOR
+
+    @transition(field=status, source=Status.ACTIVE, target=Status.PENDING)
+    def hold(self) -> None:
+        """It is in no prompt until a person has looked at it."""
+
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
+    def let_stand(self) -> None:
+        """From the next session on prompts carry it."""
+
 
 __all__ = [
     "AGENT",

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from apps.conversations.models import Conversation
 from apps.governance.models import Governed, Proposal
-from apps.memory.line_models import MemoryLine, ProfileLine
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.prompt.memory_lines.line_diff import known
 from apps.prompt.memory_lines.write_holds import joined_lines
 from apps.restore.steps import Note, Pair

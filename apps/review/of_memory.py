@@ -14,10 +14,10 @@ from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.memory.actions import amend_block, amend_memory, amend_profile
-from apps.memory.dating import proposed_dates
-from apps.memory.holding import profile_sha256
-from apps.memory.joining import join_block, join_memory, put_back_block, put_back_memory
+from apps.memory.line_dates import proposed_dates
+from apps.memory.line_decisions import join_block, join_memory, put_back_block, put_back_memory
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.write_holds import profile_sha256
 from apps.prompt.memory_lines.line_diff import bare, known
 from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, dates_of, meant_dates
 from apps.prompt.memory_lines.write_holds import joined_lines

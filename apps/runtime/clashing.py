@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting
-from apps.memory.ledger import Remembered
+from apps.memory.line_ledger import Remembered
 from apps.prompt.builtin_tools import HOUSE, ROUTING
 from apps.prompt.memory_lines.line_diff import bare, known, lines_of
 from apps.prompt.memory_lines.line_edits import beyond

@@ -15,10 +15,10 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisibl
 from apps.governance.models import Taint
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
-from apps.memory.holding import review_of, told
-from apps.memory.ledger import Remembered, standing_lines
+from apps.memory.line_ledger import Remembered, standing_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS, label_key
+from apps.memory.write_holds import review_of, told
 from apps.prompt.builtin_tools import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
 from apps.prompt.memory_lines.line_diff import bare, known, lines_of
 from apps.prompt.memory_lines.line_edits import SHOWN, Edit, Edited, Op, edited, too_long

@@ -10,10 +10,10 @@ from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import rejected_before, why
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
-from apps.memory.holding import review_of, told
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import PROFILE_CHARACTERS, joined_facts
+from apps.memory.write_holds import review_of, told
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.builtin_tools import (

@@ -6,8 +6,8 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
-from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.prompt.memory_lines.write_holds import HeldLine
 from apps.prompt.text_reuse.derived_lines import Whose

@@ -14,7 +14,7 @@ from apps.learning.contradictions.looks import Extent, ask_for_look, claim_look,
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.contradictions.rules import night_of
 from apps.memory.actions import amend_memory
-from apps.memory.dating import date_memory
+from apps.memory.line_dates import date_memory
 from apps.personas.actions import amend_rule
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD

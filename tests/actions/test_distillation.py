@@ -16,7 +16,7 @@ from apps.learning.distillation import distil_due, facts_of_row
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.learning.tier_models import TierClock, TierRun
 from apps.memory.models import MemoryTier
-from apps.memory.tiers import approve_tier, clear_tier
+from apps.memory.tier_actions import approve_tier, clear_tier
 from apps.runtime.gather import gather
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work

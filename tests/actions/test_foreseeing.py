@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.proposals.approval_rules import Would
-from apps.memory.holding import Share, hold_back, propose_profile
+from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.models import Persona
 from apps.prompt.memory_lines.write_holds import HeldLine
 from apps.prompt.prompt_diff import difference

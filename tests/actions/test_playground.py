@@ -17,8 +17,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Proposal, Taint
 from apps.kill_switches.models import KillSwitch
-from apps.memory.holding import propose_profile
 from apps.memory.models import AgentMemory
+from apps.memory.write_holds import propose_profile
 from apps.personas.models import Persona
 from apps.review.asking import ask
 from apps.runtime.airing import may_be_aired

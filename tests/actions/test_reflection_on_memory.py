@@ -9,7 +9,7 @@ from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.governance.proposals.actions import reject_proposal
 from apps.learning.reflection_models import Reflection
 from apps.memory.actions import create_memory
-from apps.memory.bringing import LINES_WAITING, bring_lines
+from apps.memory.line_proposals import LINES_WAITING, bring_lines
 from apps.memory.models import AgentMemory
 from tests.actions.conversing import reply
 from tests.factories import World, make_world

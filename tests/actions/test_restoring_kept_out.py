@@ -10,9 +10,8 @@ from apps.governance.proposals.actions import reject_proposal, release_proposal
 from apps.learning.lessons.actions import withdraw_version
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.actions import amend_memory, amend_profile
-from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
-from apps.memory.line_models import MemoryLine
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.line_decisions import withhold_block, withhold_memory, withhold_profile
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.restore.plan import MomentTarget, RowTarget, plan
 from apps.restore.restoring import restore
 from tests.actions.restoring import carry_out, of_agent, only, said

@@ -16,7 +16,7 @@ KINDS = {
     "an SQL file of a sub-package": "apps/learning/lessons/sql/triggers.sql",
     "a migration": "apps/skills/migrations/0004_more.py",
     "a module of models": "apps/skills/models.py",
-    "a module of models by another name": "apps/memory/line_models.py",
+    "a module of models by another name": "apps/memory/models.py",
     "a module in a package of models": "apps/skills/models/skill.py",
     "a mixin with fields": "apps/learning/usage_columns.py",
     "a module of the policy": "apps/governance/policy/table.py",

@@ -21,9 +21,9 @@ from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
-from apps.memory.dating import date_block, date_memory, date_profile
-from apps.memory.holding import Share, hold_back, propose_profile
+from apps.memory.line_dates import date_block, date_memory, date_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.actions import (
     activate_persona,
     add_rule,

@@ -40,8 +40,8 @@ from apps.governance.proposals.approval_rules import Base, Verdict
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
-from apps.memory.dating import date_block, date_memory, date_profile
-from apps.memory.holding import Share, hold_back, propose_profile
+from apps.memory.line_dates import date_block, date_memory, date_profile
+from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.actions import (
     activate_persona,
     add_rule,

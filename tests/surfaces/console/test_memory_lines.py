@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
-from apps.memory.dating import date_block, date_memory, date_profile
+from apps.memory.line_dates import date_block, date_memory, date_profile
 from apps.memory.models import AgentMemory, MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview

@@ -12,8 +12,8 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.proposals.actions import claim_proposal, reject_proposal
-from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona
 from apps.review.expiry import expire

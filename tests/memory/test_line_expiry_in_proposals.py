@@ -10,8 +10,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, create_memory
-from apps.memory.dating import date_block, date_memory
-from apps.memory.joining import withhold_block, withhold_memory
+from apps.memory.line_dates import date_block, date_memory
+from apps.memory.line_decisions import withhold_block, withhold_memory
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview

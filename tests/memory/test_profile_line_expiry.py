@@ -12,8 +12,8 @@ from apps.governance.errors import Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.governance.proposals.actions import release_proposal
 from apps.memory.actions import amend_profile, create_profile
-from apps.memory.dating import date_profile
-from apps.memory.joining import withhold_profile
+from apps.memory.line_dates import date_profile
+from apps.memory.line_decisions import withhold_profile
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.line_diff import line_sha256
 from apps.prompt.memory_lines.line_expiry import LineDates

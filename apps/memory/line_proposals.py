@@ -8,8 +8,8 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.memory.actions import create_memory
-from apps.memory.holding import Share, hold_back, waiting_and_refused
 from apps.memory.models import AgentMemory
+from apps.memory.write_holds import Share, hold_back, waiting_and_refused
 from apps.prompt.memory_lines.line_diff import bare, known
 from apps.prompt.memory_lines.write_holds import HeldLine
 from apps.prompt.text_reuse.derived_lines import Whose

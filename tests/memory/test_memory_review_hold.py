@@ -8,8 +8,8 @@ from apps.governance.errors import Unheard
 from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.proposals.actions import reject_proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory
-from apps.memory.holding import told
 from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.write_holds import told
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import Yes, approve, undo

@@ -10,7 +10,7 @@ from django.test import Client
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory
-from apps.memory.dating import date_block
+from apps.memory.line_dates import date_block
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.memory_lines.line_expiry import LineDates

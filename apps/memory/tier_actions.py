@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.memory.tier_models import DISTILLER, MemoryTier
+from apps.memory.models import DISTILLER, MemoryTier
 
 Facts = Sequence[Mapping[str, Any]]
 

@@ -13,8 +13,8 @@ from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange
 from apps.governance.stored_text import content_sha256
-from apps.memory.dating import proposed_dates
-from apps.memory.ledger import Remembered, foreign_lines
+from apps.memory.line_dates import proposed_dates
+from apps.memory.line_ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS
 from apps.prompt.memory_lines.line_diff import bare, known

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.memory.actions import amend_profile, create_profile
-from apps.memory.joining import withhold_profile
+from apps.memory.line_decisions import withhold_profile
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.review.decisions import undo

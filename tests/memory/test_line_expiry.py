@@ -11,7 +11,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_block, amend_memory
-from apps.memory.dating import date_block, date_memory
+from apps.memory.line_dates import date_block, date_memory
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
 from apps.prompt.memory_lines.line_diff import line_sha256
 from apps.prompt.memory_lines.line_expiry import LineDates

@@ -1,16 +1,23 @@
-"""Until when lines of memory hold, and when people look at them again: what people decide of any line, agents of their own."""
+"""Until when lines of memory hold, and when people look at them again: what people decide of any line, agents of their own.
+
+Lines whose date has come: people wanted to look at them again, or they hold no more.
+"""
 
 from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any
+
+from django.db.models import Q
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
-from apps.memory.ledger import Remembered, keep_lines
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.profile_ledger import date_profile_lines
+from apps.memory.line_ledger import Remembered, keep_lines
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
+from apps.memory.profile_line_ledger import date_profile_lines
 from apps.prompt.memory_lines.line_diff import bare, known
 from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, kept, meant_dates
 from apps.tenants.tenant_clock import zone_of
@@ -83,3 +90,11 @@ def _refuse_unknown(line: str, text: str) -> None:
 
 def _among(own: frozenset[str], dates: Mapping[str, LineDates] | None) -> dict[str, LineDates]:
     return {bare(line): found for line, found in (dates or {}).items() if bare(line) in own}
+
+
+def due(now: datetime) -> Mapping[str, Q]:
+    """Of the lines that stand, of memory or of a customer."""
+    standing = Q(status=MemoryLine.Status.ACTIVE)
+    return MappingProxyType(
+        {"review": standing & Q(review_after__lte=now), "expired": standing & Q(valid_until__lte=now)}
+    )

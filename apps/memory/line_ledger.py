@@ -13,8 +13,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
-from apps.memory.line_models import MemoryLine, ProfileLine
-from apps.memory.models import AGENT, AgentMemory, MemoryBlock
+from apps.memory.models import AGENT, AgentMemory, MemoryBlock, MemoryLine, ProfileLine
 from apps.prompt.memory_lines.line_diff import bare, known, line_sha256, moved
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import HeldLine

@@ -9,11 +9,11 @@ from apps.governance.governed_write import governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import quarantine_proposal
-from apps.memory.dating import keep_dates, keep_profile_dates, proposed_dates
-from apps.memory.holding import propose_lines, propose_profile
-from apps.memory.ledger import keep_lines
+from apps.memory.line_dates import keep_dates, keep_profile_dates, proposed_dates
+from apps.memory.line_ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.profile_ledger import keep_profile_lines
+from apps.memory.profile_line_ledger import keep_profile_lines
+from apps.memory.write_holds import propose_lines, propose_profile
 from apps.prompt.memory_lines.line_diff import known
 from apps.prompt.memory_lines.line_expiry import dates_of
 from apps.prompt.memory_lines.write_holds import joined_lines

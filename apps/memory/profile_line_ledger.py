@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Taint
-from apps.memory.ledger import DATED, ENDS, dated, end_lines
+from apps.memory.line_ledger import DATED, ENDS, dated, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.line_diff import Moved, known, line_sha256, moved
 
