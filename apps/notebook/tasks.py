@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.notebook.sweeping import drop_old_scratch
+from apps.notebook.scratch_expiry import drop_old_scratch
 from apps.tenants.due_work import due_work
 
 

@@ -14,7 +14,7 @@ from apps.kill_switches.models import KillSwitch
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import OPEN_PER_AGENT, OPEN_PER_CUSTOMER
-from apps.notebook.sweeping import drop_old_scratch
+from apps.notebook.scratch_expiry import drop_old_scratch
 from apps.notebook.tasks import drop_scratch, sweep
 from apps.tenants.due_work import due_work
 from tests.factories import World, make_world
