@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from apps.conversations.member_talks import open_talk, open_trial, say_in_talk
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.talking import open_talk, open_trial, say_in_talk
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.personas.actions import create_member_overlay

@@ -21,7 +21,7 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation, Message
-from apps.conversations.rating import rate_conversation
+from apps.conversations.ratings import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
 from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.kept_answers import KEY_HEADER
-from apps.conversations.arriving import Thread
+from apps.conversations.inbound_messages import Thread
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted

@@ -18,9 +18,9 @@ from apps.api.replies import wait_seconds
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import ActorView, Rows
 from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_talk, say_in_talk
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS
-from apps.conversations.talking import open_talk, say_in_talk
 from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted

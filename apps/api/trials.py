@@ -16,8 +16,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.talks import TalkFilters, TalkMessageView
 from apps.api.views import Rows
 from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_trial
 from apps.conversations.models import Conversation
-from apps.conversations.talking import open_trial
 from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize

@@ -18,8 +18,8 @@ from apps.console.requests import actor_of
 from apps.console.talking import Saying, sent, shown_in
 from apps.console.titles import excerpt
 from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_talk, say_in_talk
 from apps.conversations.models import Conversation, Message
-from apps.conversations.talking import open_talk, say_in_talk
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act

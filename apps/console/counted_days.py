@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber, TruncDate
 
 from apps.console.figures import days_until, words_changed
 from apps.conversations.models import Conversation
-from apps.conversations.taking_up import IS_TAKEN_UP
+from apps.conversations.repeat_contacts import IS_TAKEN_UP
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor

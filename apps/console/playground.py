@@ -23,8 +23,8 @@ from apps.console.talking import Saying, sent, shown_in
 from apps.console.titles import FOR_WHOM, excerpt, title_of
 from apps.console.transcripts import as_text, transcript
 from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_trial, say_in_talk
 from apps.conversations.models import Conversation, Message
-from apps.conversations.talking import open_trial, say_in_talk
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal

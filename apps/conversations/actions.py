@@ -9,22 +9,24 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.conversations.admission import admit
-from apps.conversations.arriving import (
+from apps.conversations.admission_control import admit
+from apps.conversations.delegation import tell_ended, tell_in_hand
+from apps.conversations.inbound_messages import (
     Sent,
     Terms,
     Thread,
     event_of,
     known_event,
+    refuse_ended,
     refuse_flaws,
+    refuse_held,
     refuse_line_of_another,
     refuse_other_terms,
+    refuse_talk,
     refuse_unstorable,
 )
-from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import MEMBERS_ALONE, Line
-from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, NotVisible

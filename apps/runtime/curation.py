@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.db import connection
 
-from apps.conversations.taking_up import TAKES_UP
+from apps.conversations.repeat_contacts import TAKES_UP
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.reading_calls import GAVE_APPROVED

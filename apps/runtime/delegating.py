@@ -6,8 +6,8 @@ Nobody waits: the other agent takes a turn of its own, and what it answers arriv
 
 from typing import Final
 
-from apps.conversations.arriving import refuse_flaws
-from apps.conversations.asking import agents_above, open_below, put
+from apps.conversations.delegation import agents_above, open_below, put
+from apps.conversations.inbound_messages import refuse_flaws
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS
 from apps.governance.actors import Actor

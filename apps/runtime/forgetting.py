@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db import DatabaseError
 
-from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation
+from apps.conversations.off_the_record_erasure import forget_conversation
 from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import GovernanceError
 from apps.tenants.authentication.actor_resolution import system_actor

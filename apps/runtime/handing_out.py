@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from apps.conversations.actions import receive_message
-from apps.conversations.arriving import Thread
+from apps.conversations.inbound_messages import Thread, refuse_other_runner
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.standing import refuse_other_runner
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting, one_shot
 from apps.governance.errors import Conflicting, NotVisible

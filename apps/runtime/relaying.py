@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from apps.conversations.actions import receive_message
-from apps.conversations.asking import put_above, tell_paused
+from apps.conversations.delegation import put_above, tell_paused
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import open_escalation

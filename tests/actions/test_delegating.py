@@ -10,7 +10,7 @@ from apps.conversations.actions import (
     resolve_conversation,
     take_over_conversation,
 )
-from apps.conversations.asking import IN_HAND
+from apps.conversations.delegation import IN_HAND
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.database.actor_transaction import acting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.conversations.asking import PAUSED
+from apps.conversations.delegation import PAUSED
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting

@@ -37,7 +37,7 @@ from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
 from tests.actions.test_foreseeing import would_of
-from tests.actions.test_forgetting_due import due, wrote
+from tests.conversations.test_off_the_record_erasure_due import due, wrote
 from tests.factories import World, make_neighbour, make_persona, make_profile, make_skill, make_world
 from tests.reviewing import say_yes
 from tests.standing_in import StandIn

@@ -14,9 +14,9 @@ from apps.conversations.actions import (
     receive_message,
     resolve_conversation,
 )
+from apps.conversations.member_talks import open_talk
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from apps.conversations.talking import open_talk
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act

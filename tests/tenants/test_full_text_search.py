@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from apps.conversations.actions import append_messages
-from apps.conversations.forgetting import forget_conversation
+from apps.conversations.off_the_record_erasure import forget_conversation
 from apps.conversations.rules import Line
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting

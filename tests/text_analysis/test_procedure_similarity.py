@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.conversations.transcripts import Transcript, parse_line
+from apps.conversations.transcript_parsing import Transcript, parse_line
 from apps.launcher.data_folders import PROJECT
 from apps.learning.eligibility import Accepted, gate
 from apps.prompt.learning_prompts.extraction import TranscriptLine, transcript_message

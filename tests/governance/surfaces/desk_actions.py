@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
-from apps.conversations.admission import Proof, prove_conversation
-from apps.conversations.forgetting import forget_conversation
+from apps.conversations.admission_control import Proof, prove_conversation
 from apps.conversations.models import Conversation, Message
-from apps.conversations.rating import rate_conversation
+from apps.conversations.off_the_record_erasure import forget_conversation
+from apps.conversations.ratings import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
     discard_draft,

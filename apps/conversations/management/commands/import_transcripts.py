@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.conversations.actions import import_conversation
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
-from apps.conversations.transcripts import LINE_BYTES, Malformed, Transcript, parse_line
+from apps.conversations.transcript_parsing import LINE_BYTES, Malformed, Transcript, parse_line
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.policy.table import Act

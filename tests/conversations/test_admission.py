@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.conversations.actions import receive_message, resolve_conversation
-from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.admission_control import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany

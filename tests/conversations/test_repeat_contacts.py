@@ -7,7 +7,7 @@ from django.db import connection
 
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.taking_up import TAKES_UP
+from apps.conversations.repeat_contacts import TAKES_UP
 from apps.governance.database.actor_transaction import acting
 from apps.learning.session_log import session_log
 from apps.tenants.actions import amend_settings, create_agent

@@ -15,8 +15,8 @@ from apps.conversations.actions import (
     send_message,
     take_over_conversation,
 )
+from apps.conversations.member_talks import say_in_talk
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.talking import say_in_talk
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.actors import Actor

@@ -4,7 +4,7 @@ import psycopg
 
 from apps.launcher.postgres import Postgres
 from tests.actions.conversing import tell
-from tests.actions.test_taking_up import came_back, ended
+from tests.conversations.test_repeat_contacts import came_back, ended
 from tests.factories import make_world
 
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.conversations.rules import Line, ToolCall
-from apps.conversations.transcripts import LINE_BYTES, MESSAGES, TEXT_CHARACTERS, Malformed, Transcript, parse_line
+from apps.conversations.transcript_parsing import (
+    LINE_BYTES,
+    MESSAGES,
+    TEXT_CHARACTERS,
+    Malformed,
+    Transcript,
+    parse_line,
+)
 
 pytestmark = pytest.mark.pure
 

@@ -4,8 +4,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from apps.conversations.actions import resolve_conversation
-from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.conversations.off_the_record_erasure import forget_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.runtime.forgetting import forget, forget_all

@@ -5,7 +5,7 @@ from django.db import DatabaseError, connection, transaction
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rating import rate_conversation
+from apps.conversations.ratings import rate_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from tests.actions.conversing import say, tell

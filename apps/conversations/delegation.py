@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.admission_control import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
 from apps.governance.actors import Actor

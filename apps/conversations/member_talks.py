@@ -5,7 +5,7 @@ It is theirs for life, read by nobody else, and no customer is in it.
 
 from uuid import uuid4
 
-from apps.conversations.arriving import Sent, event_of, known_event, refuse_flaws, refuse_unstorable
+from apps.conversations.inbound_messages import Sent, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import PLAYGROUND, TALKS
 from apps.governance.actors import Actor
