@@ -18,7 +18,7 @@ PROCESSES, CLONES, STATEMENTS = "processes started", "database clones made", "SQ
 LIMITS: Final = Path(__file__).with_name("build_counts.json")
 # Ordinary tests of the product's acts; what they ask of the database is the price of one more such test.
 FIXED_SET: Final = (
-    "tests/actions/test_desk.py",
+    "tests/desk/test_desk.py",
     "tests/memory/test_memory.py",
     "tests/tenants/test_people.py",
     "tests/skills/test_skills.py",

@@ -23,7 +23,7 @@ from apps.conversations.actions import abandon_conversation, resolve_conversatio
 from apps.conversations.models import Conversation, Message
 from apps.conversations.ratings import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
-from apps.desk.reports.waiting import REPORTED, reported
+from apps.desk.queues import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act

@@ -17,8 +17,7 @@ from apps.console.lists import TAB
 from apps.console.proposal_queues import AGE, CLAIM, MINE, OVERDUE, claimed_by
 from apps.console.requests import actor_of
 from apps.console.stuck import STUCK
-from apps.desk.reports.waiting import waiting_reports
-from apps.desk.waiting import waiting_drafts, waiting_escalations
+from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.models.base import refuse_unless_acting

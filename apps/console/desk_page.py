@@ -15,9 +15,8 @@ from apps.console.transcripts import reported_at, transcript
 from apps.console.worked_lists import WorkedAdmin
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
+from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.desk.reports.models import Report
-from apps.desk.reports.waiting import waiting_reports
-from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_actor
 

@@ -16,9 +16,8 @@ from django.views.decorators.http import require_safe
 from apps.console.proposal_queues import waiting
 from apps.console.requests import actor_of
 from apps.desk.models import Draft, Escalation
+from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.desk.reports.models import Report
-from apps.desk.reports.waiting import waiting_reports
-from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
 from apps.governance.row_ids import number_of_row

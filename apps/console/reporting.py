@@ -22,9 +22,9 @@ from apps.console.requests import actor_of
 from apps.console.titles import excerpt, moment
 from apps.console.transcripts import Spoken, reported_at
 from apps.conversations.models import Message
+from apps.desk.queues import REPORTED, reported
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
-from apps.desk.waiting import waiting_drafts, waiting_escalations
+from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.notifications.rules import Kind

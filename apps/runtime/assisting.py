@@ -11,7 +11,7 @@ from typing import Final
 from django.db.models import Q
 
 from apps.conversations.models import Conversation, Message
-from apps.desk.waiting import waiting_drafts, waiting_escalations
+from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted, NotVisible

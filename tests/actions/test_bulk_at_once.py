@@ -11,8 +11,8 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.review.bulk_deciding import BROKEN, decide_all, decide_next
 from apps.review.models import BulkDecision
-from tests.actions.test_sending_at_once import at_once
 from tests.deciding import again, became, begin, carry_out, make_drafts, states
+from tests.desk.test_concurrent_sending import at_once
 from tests.factories import World, make_world
 
 

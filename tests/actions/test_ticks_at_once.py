@@ -9,7 +9,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.runtime.scheduling import run_all, run_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due_work import due_work
-from tests.actions.test_sending_at_once import at_once
+from tests.desk.test_concurrent_sending import at_once
 from tests.factories import World, make_world
 from tests.scheduling import comes_due, make_schedule
 

@@ -14,7 +14,7 @@ from apps.conversations.models import Message
 from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from apps.tenants.due_work import due_work
-from tests.actions.test_sending_at_once import at_once
+from tests.desk.test_concurrent_sending import at_once
 from tests.factories import World, make_conversation, make_skill, make_world
 from tests.keying import let_answers_age, make_kept_answer
 from tests.surfaces.api.asking import Answer, Asker, agent_of

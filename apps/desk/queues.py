@@ -1,9 +1,13 @@
-"""What waits for a person, whoever waited longest first, and what conversations are narrowed by."""
+"""What waits for a person, whoever waited longest first, and what conversations are narrowed by.
+
+What waits for a person, whoever waited longest first.
+"""
 
 from typing import Final
 
 from django.db.models import QuerySet
 
+from apps.desk.models import Draft, DraftQuerySet, Escalation, EscalationQuerySet
 from apps.desk.reports.models import Report, ReportQuerySet
 from apps.governance.actors import Actor
 
@@ -21,3 +25,13 @@ def reported(actor: Actor, which: str) -> QuerySet[Report, int]:
     ever = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
     reports = waiting_reports(actor) if which == "open" else ever
     return reports.order_by().values_list("conversation_id", flat=True)
+
+
+def waiting_drafts(actor: Actor) -> DraftQuerySet:
+    """The drafts that wait, whoever waited longest first."""
+    return Draft.objects.visible_to(actor).open().order_by("pk")
+
+
+def waiting_escalations(actor: Actor) -> EscalationQuerySet:
+    """The same of questions."""
+    return Escalation.objects.visible_to(actor).open().order_by("pk")

@@ -17,8 +17,8 @@ from apps.desk.actions import (
     write_send_rule,
 )
 from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.desk.rules import Fact, Grounding, Sending
-from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
