@@ -22,10 +22,10 @@ from apps.runtime.gather import gather, gather_at
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import Agent, TenantSettings
 from tests.actions.conversing import CUSTOMER, calls, prompt, reply, say, sessions, take, tell, tool
-from tests.actions.test_schedule_runs import taken
 from tests.factories import World, make_event, make_profile, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.noting import LONG_AGO, has_notebook, make_note, make_note_of_customer, make_reminder
+from tests.schedules.test_schedule_runs import taken
 from tests.scheduling import make_schedule
 from tests.standing_in import StandIn
 
