@@ -25,8 +25,8 @@ from apps.tools.actions import (
     spend_approval,
     withdraw_tool,
 )
-from apps.tools.listings import AskedOf, Found, keep_listing, refuse_refresh
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
+from apps.tools.tool_listings import AskedOf, Found, keep_listing, refuse_refresh
 from tests.factories import World, make_conversation
 
 _numbers = count(1)

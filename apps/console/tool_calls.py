@@ -18,8 +18,7 @@ from apps.console.requests import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.runtime.tool_approvals import forbid_call, let_call
-from apps.tools.approval_models import WHY_CHARACTERS
-from apps.tools.models import ToolApproval
+from apps.tools.models import WHY_CHARACTERS, ToolApproval
 
 Status = ToolApproval.Status
 

@@ -23,7 +23,7 @@ from apps.governance.policy.table import Act
 from apps.runtime.tool_servers import refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolServer
-from apps.tools.rules import Definition
+from apps.tools.tool_limits import Definition
 
 SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 

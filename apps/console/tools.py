@@ -17,7 +17,7 @@ from apps.governance.errors import Invalid
 from apps.governance.policy.table import Act
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool
-from apps.tools.rules import differences
+from apps.tools.tool_limits import differences
 
 UNREAD = "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
 

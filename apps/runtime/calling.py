@@ -27,7 +27,7 @@ from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.tooling import Context, HouseTool
 from apps.tools.actions import spend_approval
 from apps.tools.models import ToolApproval
-from apps.tools.rules import call_sha256
+from apps.tools.tool_limits import call_sha256
 
 NOT_CALLED: Final = (
     "Nothing was called: this is the playground, where {name} is not called, because it may write."

@@ -15,9 +15,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.llm.mcp_client.tool_server import Listing, NotAsked, Place, ToolServerFailed
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.sealed_secrets import CannotOpen, unseal
-from apps.tools.listings import AskedOf, Found, keep_listing, note_failure, refuse_refresh, take_listing
 from apps.tools.models import ToolServer
-from apps.tools.rules import headers_of
+from apps.tools.tool_limits import headers_of
+from apps.tools.tool_listings import AskedOf, Found, keep_listing, note_failure, refuse_refresh, take_listing
 
 # A person waits for the answer, and a page for its worker.
 SECONDS = 20.0

@@ -15,9 +15,9 @@ from apps.outbound.ssrf import origin_of
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealed_secrets import forget, lay_down
-from apps.tools.listings import forget_listing
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
-from apps.tools.rules import TOOLS_PER_AGENT, call_sha256, headers_of, waits
+from apps.tools.tool_limits import TOOLS_PER_AGENT, call_sha256, headers_of, waits
+from apps.tools.tool_listings import forget_listing
 
 
 def create_tool_server(

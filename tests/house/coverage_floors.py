@@ -52,7 +52,7 @@ NAMED_RULES = (
     "apps/skills/import_export/skill_md.py",
     "apps/runtime/rules.py",
     "apps/skills/skill_validation.py",
-    "apps/tools/rules.py",
+    "apps/tools/tool_limits.py",
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),

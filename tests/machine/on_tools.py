@@ -16,8 +16,8 @@ from apps.tools.actions import (
     spend_approval,
     withdraw_tool,
 )
-from apps.tools.listings import refuse_refresh
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
+from apps.tools.tool_listings import refuse_refresh
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.tooling import ADDRESS
 

@@ -14,7 +14,7 @@ from apps.governance.policy.table import Act
 from apps.governance.refusal_log import noting
 from apps.llm.mcp_client.tool_server import Listed, Listing
 from apps.tools.models import ToolServer
-from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined
+from apps.tools.tool_limits import TOOLS_PER_SERVER, Unfit, called, defined
 
 NAME_CHARACTERS: Final = 200
 # Whoever failed is asked again so much later.

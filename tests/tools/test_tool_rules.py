@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apps.llm.mcp_client.tool_server import Listed
-from apps.tools.rules import (
+from apps.tools.tool_limits import (
     DESCRIPTION_CHARACTERS,
     HEADER_CHARACTERS,
     HEADERS,

@@ -17,9 +17,9 @@ from apps.runtime.tasks import sweep_listings
 from apps.runtime.tool_servers import refresh_due, refresh_server
 from apps.tenants.due_work import due_work
 from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, rotate_tool_server_headers
-from apps.tools.listings import keep_listing, note_failure
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer
-from apps.tools.rules import TOOLS_PER_SERVER
+from apps.tools.tool_limits import TOOLS_PER_SERVER
+from apps.tools.tool_listings import keep_listing, note_failure
 from tests.factories import World, make_world
 from tests.tool_server import Served
 from tests.tooling import (
