@@ -30,7 +30,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "SwitchKind": "apps.kill_switches.models.KillSwitch.Kind",
         "ScheduleStatus": "apps.schedules.models.Schedule.Status",
         "NoteStatus": "apps.notebook.models.Note.Status",
-        "CommentStatus": "apps.review.comments.models.Comment.Status",
+        "CommentStatus": "apps.review.models.Comment.Status",
         **{f"Report{name}": f"apps.desk.reports.models.Report.{name}" for name in ("Status", "Reason", "Outcome")},
         "NoteKind": "apps.notebook.models.Note.Kind",
         "SwitchStatus": "apps.kill_switches.models.KillSwitch.Status",

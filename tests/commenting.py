@@ -9,8 +9,8 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.comments.actions import add_comment, withdraw_comment
-from apps.review.comments.models import Comment
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
 from apps.skills.proposals import propose_revision
 from tests.factories import World, make_skill
 

@@ -3,8 +3,8 @@
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.review.bulk import Verb
-from apps.review.bulk_journal import begin_bulk
+from apps.review.bulk.eligibility import Verb
+from apps.review.bulk.journal import begin_bulk
 from apps.review.models import BulkDecision, BulkItem
 from apps.review.tasks import decide_bulk
 from tests.factories import World, make_skill

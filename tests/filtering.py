@@ -1,8 +1,8 @@
 """Saved filters of the inbox."""
 
 from apps.governance.actors import Actor
-from apps.review.filters.models import SavedFilter
-from apps.review.filters.saving import save_filter
+from apps.review.models import SavedFilter
+from apps.review.saved_filters import save_filter
 from tests.factories import World
 
 HIGH = "risk__exact=high"

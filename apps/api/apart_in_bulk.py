@@ -6,8 +6,8 @@ from typing import Any
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Proposal
-from apps.review.bulk import Verb, refuse_apart
-from apps.review.registry import target_of
+from apps.review.appliers.registry import target_of
+from apps.review.bulk.eligibility import Verb, refuse_apart
 from apps.skills.models import Skill
 
 _VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT}

@@ -18,9 +18,9 @@ from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.comments.actions import add_comment, withdraw_comment
-from apps.review.comments.models import Comment
-from apps.review.comments.rules import COMMENT_CHARACTERS
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
+from apps.review.rules import COMMENT_CHARACTERS
 
 
 class CommentRow(Shown[Comment]):

@@ -6,7 +6,7 @@ from django.utils import timezone
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.risk_tiers import Tier
-from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
+from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 
 class ProposalFilters(AgentFilters):

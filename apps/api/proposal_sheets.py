@@ -7,8 +7,8 @@ from rest_framework import serializers
 
 from apps.api.proposal_rows import ProposalRow
 from apps.governance.models import Proposal
-from apps.review.applier import Beside
-from apps.review.sheet import Sheet
+from apps.review.appliers.base import Beside
+from apps.review.proposal_sheet import Sheet
 
 
 class ChangedField(serializers.Serializer[Any]):

@@ -48,9 +48,9 @@ from apps.governance.proposals.actions import (
     withdraw_proposal,
 )
 from apps.governance.proposals.approval_rules import rejected_before
-from apps.review.asking import ask, said_in
 from apps.review.decisions import approve, rebase, undo
-from apps.review.sheet import sheet_of
+from apps.review.proposal_sheet import sheet_of
+from apps.review.proposal_submission import ask, said_in
 from apps.runtime.foreseeing import foreseen
 from apps.runtime.hearing import heard_by, whose_words
 from apps.tenants.models import Tenant

@@ -15,7 +15,7 @@ from apps.api.readers import Reader, began, event
 from apps.api.rooms import READ_ANEW, ReviewRoom, news_behind, waiting
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.review.inbox import Mark, newest_mark
+from apps.review.inbox_feed import Mark, newest_mark
 
 
 # Whoever writes is refused as everywhere in the API, in its words; nothing is written here.

@@ -23,7 +23,7 @@ from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.trying import untried_because
+from apps.review.proposal_sheet import untried_because
 from apps.runtime.forgetting import forget_due
 
 

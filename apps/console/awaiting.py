@@ -25,7 +25,7 @@ from apps.kill_switches.models import KillSwitch
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.lessons.models import EditCluster, LearningVersion
 from apps.memory.models import MemoryTier
-from apps.review.queues import OVERDUE_AFTER, overdue
+from apps.review.proposal_queues import OVERDUE_AFTER, overdue
 from apps.runtime.models import Turn
 from apps.runtime.stuck import TRIED_FOR, stuck_turns
 from apps.tenants.models import Agent

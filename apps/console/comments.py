@@ -23,9 +23,9 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.comments.actions import add_comment, withdraw_comment
-from apps.review.comments.models import Comment
-from apps.review.comments.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
+from apps.review.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR
 
 BEGINNING = 90
 READ = 1_000

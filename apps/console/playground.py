@@ -31,7 +31,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Flavour
-from apps.review.trying import untried_because
+from apps.review.proposal_sheet import untried_because
 from apps.runtime.forgetting import forget_due
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Session

@@ -31,9 +31,9 @@ from apps.governance.proposals.actions import (
     withdraw_proposal,
 )
 from apps.review import decisions
+from apps.review.appliers.registry import applier_of
 from apps.review.decisions import Decided, rebase, undo
-from apps.review.registry import applier_of
-from apps.review.sections import approve_sections
+from apps.review.proposal_sheet import approve_sections
 from apps.tenants.review_terms import review_terms
 
 

@@ -24,8 +24,8 @@ from apps.governance.models import Approval, Proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.memory_lines.line_diff import lines_of
-from apps.review.consequences import consequence_of
-from apps.review.sheet import Sheet, sheet_of
+from apps.review.impact_summary import consequence_of
+from apps.review.proposal_sheet import Sheet, sheet_of
 from apps.runtime.clashing import Clash, clashes
 
 

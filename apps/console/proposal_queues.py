@@ -22,8 +22,8 @@ from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySe
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import UNDO_WITHIN
 from apps.learning.extraction_models import Extraction
-from apps.review.comments.models import Comment
-from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
+from apps.review.models import Comment
+from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 Kind = Proposal.Kind
 KIND, OTHER = "kind", "other"

@@ -15,8 +15,8 @@ from apps.console.titles import moment
 from apps.governance.models import Proposal
 from apps.governance.policy.risk_tiers import Panel, Touch
 from apps.governance.proposals.approval_rules import CONVERSATIONS
-from apps.review.registry import applier_of
-from apps.review.sheet import Sheet
+from apps.review.appliers.registry import applier_of
+from apps.review.proposal_sheet import Sheet
 
 EXCERPT = 110
 # So much of a text is read for the beginning of its plain words.

@@ -17,7 +17,7 @@ from apps.console.proposal_page import proposal_panels
 from apps.console.proposal_queues import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
-from apps.review.consequences import consequence_of
+from apps.review.impact_summary import consequence_of
 
 
 class ProposalAdmin(GovernedAdmin):

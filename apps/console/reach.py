@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_diff import Difference
-from apps.review.sheet import Sheet
+from apps.review.proposal_sheet import Sheet
 from apps.runtime.foreseeing import foreseen, reached
 
 

@@ -21,10 +21,10 @@ from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Proposal
-from apps.review.filters.models import SavedFilter
-from apps.review.filters.rules import QUERY_CHARACTERS
-from apps.review.filters.saving import delete_filter, may_be_deleted_by, save_filter
-from apps.review.queues import LABELS
+from apps.review.models import SavedFilter
+from apps.review.proposal_queues import LABELS
+from apps.review.rules import QUERY_CHARACTERS
+from apps.review.saved_filters import delete_filter, may_be_deleted_by, save_filter
 
 # Where in a list somebody is, and not what it is narrowed to.
 PLACES_IN_A_LIST: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})

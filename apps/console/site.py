@@ -98,7 +98,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, Memory
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restore.models import Checkpoint
-from apps.review.comments.models import Comment
+from apps.review.models import Comment
 from apps.runtime.models import Session, Spend
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill

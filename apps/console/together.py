@@ -24,11 +24,10 @@ from apps.console.requests import actor_of, people_of
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Proposal
-from apps.review.bulk import MOST, Verb, refuse_apart, targets_of
-from apps.review.bulk_journal import begin_bulk
-from apps.review.consequences import consequence_of
+from apps.review.bulk.eligibility import MOST, Verb, refuse_apart, targets_of
+from apps.review.bulk.journal import begin_bulk, wake_bulk
+from apps.review.impact_summary import consequence_of
 from apps.review.models import BulkDecision, BulkItem
-from apps.review.waking import wake_bulk
 
 LATEST_SHOWN: Final = 50
 # A proposal, and on the way back the version of it that stood on the page.

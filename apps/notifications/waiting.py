@@ -11,7 +11,7 @@ from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.notifications.rules import Kind
-from apps.review.queues import OVERDUE_AFTER
+from apps.review.proposal_queues import OVERDUE_AFTER
 from apps.runtime.models import Turn
 from apps.runtime.stuck import stuck_turns
 from apps.tools.models import ToolApproval

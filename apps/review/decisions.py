@@ -1,5 +1,9 @@
-"""A person's decision about a proposal, and its effect, in one commit."""
+"""A person's decision about a proposal, and its effect, in one commit.
 
+Proposals that ran out of time: closed by a sweep, taken up again by a person.
+"""
+
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +15,18 @@ from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.risk_tiers import tier_of
 from apps.governance.policy.table import Act
-from apps.governance.proposals.actions import approve_proposal, rebase_proposal, settle_proposal, undo_proposal
+from apps.governance.proposals.actions import (
+    approve_proposal,
+    expire_proposal,
+    rebase_proposal,
+    settle_proposal,
+    undo_proposal,
+)
 from apps.governance.proposals.approval_rules import Verdict, has_enough, panel_of, refuse_undecidable, refuse_unseen
 from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.review.applier import Applier, Target, Values, changed
-from apps.review.registry import ACT_OF, applier_of, held_target
+from apps.review.appliers.base import Applier, Target, Values, changed
+from apps.review.appliers.registry import ACT_OF, applier_of, held_target
+from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.review_terms import review_terms
 
 
@@ -175,3 +186,19 @@ def _refuse_changed_since(applied: Proposal, target: Target) -> None:
         raise IllegalTransition(
             f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
         )
+
+
+logger = logging.getLogger(__name__)
+
+
+def expire(tenant_id: int, proposal_id: int) -> None:
+    """Close one proposal, unless somebody decided on it or gave it more time meanwhile."""
+    actor = system_actor(tenant_id, "proposal expiry")
+    with acting(actor):
+        proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id).first()
+    if proposal is None:
+        return
+    try:
+        expire_proposal(proposal, actor=actor)
+    except IllegalTransition:
+        logger.info("proposal was decided on in time", extra={"proposal_id": proposal_id})

@@ -1,14 +1,142 @@
-"""The journal of decisions taken together: who said what of which proposals, and what became of each."""
+"""The journal of decisions taken together: who said what of which proposals, and what became of each.
 
-from typing import ClassVar
+The comment: words about a proposal, by people for people.
+
+The saved filter: a name for what the review inbox was narrowed to.
+"""
+
+from typing import ClassVar, Self
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Now
+from django_fsm import transition
 
-from apps.governance.models import Proposal
-from apps.review.comments.models import Comment
-from apps.review.filters.models import SavedFilter
+from apps.governance.actors import PEOPLE, Actor, Role
+from apps.governance.models import Governed, Proposal
+from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.stored_text import plain_text
+from apps.review.rules import FILTERS_KEPT, NAME_CHARACTERS, QUERY_CHARACTERS, flaw
+
+
+class CommentQuerySet(GovernedQuerySet["Comment"]):
+    """Adjectives for comments."""
+
+    def about(self, proposal_id: int) -> Self:
+        """Those on one proposal, the first said first."""
+        return self.filter(proposal=proposal_id).order_by("pk")
+
+    def standing(self) -> Self:
+        """Those whose author has not withdrawn them."""
+        return self.filter(status=Comment.Status.ACTIVE)
+
+
+class Comment(Governed):
+    """What one person said about a proposal. Its words never change; its author may withdraw them. No agent reads one."""
+
+    class Status(models.TextChoices):
+        """Withdrawn is final; who thinks again says it again."""
+
+        ACTIVE = "active"
+        WITHDRAWN = "withdrawn"
+
+    # The database refuses the deletion itself; Django would look, where an agent that takes its proposal back may not.
+    proposal = models.ForeignKey(
+        "governance.Proposal", on_delete=models.DO_NOTHING, related_name="comments", editable=False
+    )
+    # Whose proposal it is; none where it is for the whole organisation.
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, editable=False)
+    text = models.TextField("comment", validators=[plain_text], blank=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    author = models.CharField(max_length=200, editable=False)
+
+    noun = "comment"
+    objects = CommentQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(status="active") & ~models.Q(text="") | models.Q(status="withdrawn", text=""),
+                name="comment_has_text_until_it_is_withdrawn",
+            ),
+            models.CheckConstraint(condition=~models.Q(author=""), name="comment_names_its_author"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal"),
+            models.Index(fields=["tenant", "status", "id"], name="comment_by_status"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Comment on proposal {self.proposal_id}"
+
+    def clean(self) -> None:
+        """It says something, in so many characters."""
+        if self.status == Comment.Status.ACTIVE and (found := flaw(self.text)):
+            raise ValidationError({"text": found})
+
+    @transition(field=status, source=Status.ACTIVE, target=Status.WITHDRAWN)
+    def withdraw(self) -> None:
+        """Its author takes it back: the words are gone from every page, and stay in the history of changes."""
+
+
+READERS = PEOPLE | {Role.STAFF}
+
+
+class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
+    """Adjectives for saved filters."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """A person's own, and those that others share with the tenant; nothing for whoever is no person."""
+        if actor.role not in READERS:
+            return self.none()
+        seen = models.Q(user_id=actor.user_id) | models.Q(is_shared=True)
+        return self.filter(seen, tenant_id=actor.tenant_id)
+
+    def own(self, actor: Actor) -> Self:
+        """Those that this person saved."""
+        return self.filter(tenant_id=actor.tenant_id, user_id=actor.user_id)
+
+
+class SavedFilter(models.Model):
+    """What one person narrowed the inbox to, under a name. It is saved and deleted, and never changes."""
+
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
+    quota_slot = models.PositiveSmallIntegerField(
+        help_text="Each of a person's filters has one, so they cannot be more."
+    )
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    query = models.CharField(
+        max_length=QUERY_CHARACTERS, help_text="What stands in the address behind the question mark."
+    )
+    is_shared = models.BooleanField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = SavedFilterQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["name", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "user", "name"], name="person_names_a_filter_once"),
+            models.UniqueConstraint(fields=["tenant", "user", "quota_slot"], name="person_uses_a_quota_slot_once"),
+            models.CheckConstraint(
+                condition=models.Q(quota_slot__gte=1, quota_slot__lte=FILTERS_KEPT),
+                name="quota_slot_is_within_the_limit",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name="") & ~models.Q(query=""), name="saved_filter_has_a_name_and_a_query"
+            ),
+            models.CheckConstraint(condition=~models.Q(query__regex=r"(^|&)p="), name="saved_filter_names_no_page"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant"], condition=models.Q(is_shared=True), name="shared_filter_of_tenant")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
 
 # Django looks for an app's models here.
 __all__ = ["BulkDecision", "BulkItem", "Comment", "SavedFilter"]

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from apps.review.bulk_deciding import decide_all
-from apps.review.expiry import expire
+from apps.review.bulk.execution import decide_all
+from apps.review.decisions import expire
 from apps.tenants.due_work import due_work
 
 

@@ -14,7 +14,7 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.approval_rules import Would
 from apps.prompt.prompt_input import Source
 from apps.prompt.rendering.segments import Assembled, Part, Segment
-from apps.review.sheet import sheet_of
+from apps.review.proposal_sheet import sheet_of
 from apps.runtime.as_proposed import NEW_RULE, as_it_would_be
 from apps.runtime.freezing import NotFrozen
 from apps.skills.models import Skill

@@ -20,7 +20,7 @@ from apps.kill_switches.models import KillSwitch
 from apps.memory.models import AgentMemory
 from apps.memory.write_holds import propose_profile
 from apps.personas.models import Persona
-from apps.review.asking import ask
+from apps.review.proposal_submission import ask
 from apps.runtime.airing import may_be_aired
 from apps.runtime.budgets import DaySpent
 from apps.runtime.claims import claim
@@ -36,9 +36,9 @@ from apps.skills.models import SkillUse
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
-from tests.actions.test_foreseeing import would_of
 from tests.conversations.test_off_the_record_erasure_due import due, wrote
 from tests.factories import World, make_neighbour, make_persona, make_profile, make_skill, make_world
+from tests.review.test_impact_prediction import would_of
 from tests.reviewing import say_yes
 from tests.standing_in import StandIn
 from tests.talking import as_assistant, make_trial, tell_assistant

@@ -15,9 +15,9 @@ from apps.tenants.actions import amend_agent
 from apps.tools.models import ToolApproval, ToolServer
 from tests.actions.conversing import calls, reply, tool
 from tests.actions.others import allow, offered, steps
-from tests.actions.test_foreseeing import ASKED, SLOTS
 from tests.actions.test_playground import frozen, open_ones, owners, tried
 from tests.factories import World, make_persona, make_skill, make_world
+from tests.review.test_impact_prediction import ASKED, SLOTS
 from tests.standing_in import StandIn
 from tests.talking import make_trial
 from tests.tool_server import Served

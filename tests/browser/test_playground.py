@@ -9,7 +9,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.launcher.postgres import Postgres
 from apps.personas.models import Persona
-from apps.review.asking import ask
+from apps.review.proposal_submission import ask
 from apps.runtime.driving import answer
 from tests.actions.conversing import reply
 from tests.browser.accessibility import UNFOLD, flaws_in_lights

@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.launcher.data_folders import PROJECT
 from apps.personas.models import Persona
-from apps.review.asking import ask
+from apps.review.proposal_submission import ask
 from apps.runtime.models import Session
 from tests.browser.accessibility import flaws
 from tests.browser.conftest import SCREENSHOTS, Console

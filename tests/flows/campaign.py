@@ -24,8 +24,7 @@ from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.review.comments.models import Comment
-from apps.review.filters.models import SavedFilter
+from apps.review.models import Comment, SavedFilter
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent

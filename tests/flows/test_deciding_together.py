@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 COUNT = 40
-WAKE = "import django; django.setup(); from apps.review.waking import wake_bulk; wake_bulk({}, {})"
+WAKE = "import django; django.setup(); from apps.review.bulk.journal import wake_bulk; wake_bulk({}, {})"
 
 
 def wake(product: RunningProduct, world: World, bulk: BulkDecision) -> None:

@@ -24,8 +24,8 @@ from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.restore.actions import make_checkpoint
-from apps.review.bulk import Verb
-from apps.review.bulk_journal import begin_bulk
+from apps.review.bulk.eligibility import Verb
+from apps.review.bulk.journal import begin_bulk
 from apps.runtime.driving import answer
 from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use

@@ -31,7 +31,7 @@ from apps.notebook.actions import drop_note, finish_note
 from apps.notebook.models import Note
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
-from apps.review.comments.models import Comment
+from apps.review.models import Comment
 from apps.schedules.actions import deprecate_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill

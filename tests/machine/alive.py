@@ -10,7 +10,7 @@ from apps.governance.errors import GovernanceError
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.proposals.actions import reject_proposal, reopen_proposal
 from apps.review.decisions import Yes, approve, rebase
-from apps.review.sheet import sheet_of
+from apps.review.proposal_sheet import sheet_of
 from tests.machine.inbox import Inbox
 
 State = Proposal.State

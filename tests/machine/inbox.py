@@ -25,7 +25,7 @@ from apps.personas.actions import (
     propose_sections,
 )
 from apps.personas.models import Persona, StandingRule
-from apps.review.expiry import expire
+from apps.review.decisions import expire
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision, submission_of

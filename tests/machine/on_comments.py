@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.comments.actions import add_comment, withdraw_comment
-from apps.review.comments.models import Comment
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
 from tests.machine.chosen import Chosen, Deed, amending
 
 

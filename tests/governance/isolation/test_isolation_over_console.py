@@ -16,8 +16,7 @@ from pytest_django import Settings
 
 from apps.console.site import site
 from apps.conversations.models import Conversation
-from apps.review.filters.models import SavedFilter
-from apps.review.models import BulkDecision
+from apps.review.models import BulkDecision, SavedFilter
 from apps.runtime.models import Session, Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint

@@ -93,7 +93,7 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         *("take_turn", "refresh_listing", "reflect_on_day", "tell_who_asked", "send_notice", "note_reviews"),
         # It forgets what the API answered, which is no act of anybody's.
         "forget_answers",
-        # As the person who decided, and never as the system: see tests/actions/test_bulk_decisions.py.
+        # As the person who decided, and never as the system: see tests/review/test_bulk_decisions.py.
         "decide_bulk",
         *acts_by_task,
     }

@@ -16,8 +16,8 @@ from apps.desk.actions import dismiss_escalation, make_draft, open_escalation
 from apps.desk.models import Draft, Escalation
 from apps.desk.rules import Grounding
 from apps.governance.proposals.actions import withdraw_proposal
-from apps.review import inbox
-from apps.review.inbox import newest_mark
+from apps.review import inbox_feed
+from apps.review.inbox_feed import newest_mark
 from apps.tenants.actions import issue_token
 from tests.deciding import waiting_draft
 from tests.factories import World, make_conversation, make_neighbour, make_world
@@ -226,7 +226,7 @@ def test_whoever_was_cut_off_goes_on_where_they_were_and_hears_nothing_twice(com
 
 @pytest.mark.parametrize("place", ["0-", "1-00000000", "999999-12345678"])
 def test_a_gap_that_cannot_be_filled_is_said(committing: str, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    monkeypatch.setattr(inbox, "MOST_BEHIND", 1)
+    monkeypatch.setattr(inbox_feed, "MOST_BEHIND", 1)
     world = make_world()
     waiting_draft(world)
     client = agent_client(world)

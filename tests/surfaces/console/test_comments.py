@@ -9,8 +9,8 @@ from django.urls import reverse
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
-from apps.review.comments.actions import withdraw_comment
-from apps.review.comments.models import Comment
+from apps.review.comment_actions import withdraw_comment
+from apps.review.models import Comment
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.commenting import make_comment, make_proposal

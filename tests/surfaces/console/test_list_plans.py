@@ -25,7 +25,7 @@ from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction_models import Extraction
 from apps.memory.models import CustomerProfile, MemoryLine
-from apps.review.comments.models import Comment
+from apps.review.models import Comment
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from tests.committing import committing

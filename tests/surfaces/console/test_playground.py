@@ -19,7 +19,7 @@ from apps.governance.policy.table import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.tables_and_charts import Figure
-from apps.review.asking import ask
+from apps.review.proposal_submission import ask
 from apps.runtime.driving import answer
 from apps.runtime.models import Session
 from tests.actions.conversing import reply

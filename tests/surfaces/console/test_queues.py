@@ -16,7 +16,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.write_holds import Share, hold_back, propose_profile
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona
-from apps.review.expiry import expire
+from apps.review.decisions import expire
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings

@@ -11,8 +11,8 @@ from django.urls import reverse
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
-from apps.review.filters.models import SavedFilter
-from apps.review.filters.rules import FILTERS_KEPT
+from apps.review.models import SavedFilter
+from apps.review.rules import FILTERS_KEPT
 from tests.factories import World, make_member, make_persona, make_skill, make_world
 from tests.filtering import HIGH, make_filter
 from tests.surfaces.console.browsing import form_values, list_of, signed_in, text_of, words_of

@@ -12,7 +12,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import snooze_proposal
 from apps.personas.actions import propose_patch, propose_sections
-from apps.review.bulk import MOST
+from apps.review.bulk.eligibility import MOST
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from apps.skills.proposals import propose_deprecation

@@ -1,0 +1,1 @@
+"""What the approval of each kind of proposal writes."""

@@ -1,0 +1,168 @@
+"""Proposals about personas and rules."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from apps.governance.actors import Actor
+from apps.governance.errors import Invalid
+from apps.governance.governed_write import refuse_foreign
+from apps.governance.models import Proposal
+from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.table import Act
+from apps.governance.proposals.approval_rules import refuse_flaws
+from apps.governance.stored_text import content_sha256
+from apps.personas.actions import add_rule, amend_persona, amend_rule, retire_rule
+from apps.personas.models import SECTIONS, Persona, StandingRule
+from apps.personas.rules import touches
+from apps.review.appliers.base import Applier, Target, Values, changed, over
+from apps.tenants.models import Agent, TenantSettings
+
+Kind = Proposal.Kind
+
+
+def _sections(persona: Persona) -> Values:
+    return {name: getattr(persona, name) for name in SECTIONS}
+
+
+def _persona_sha256(persona: Persona) -> str:
+    return persona.sha256
+
+
+def _checked_sections(words: Values) -> Values:
+    refuse_foreign(Act.PERSONA_AMEND, words)
+    if not words:
+        raise Invalid(f"Send the sections as they shall read: any of {', '.join(SECTIONS)}.", {})
+    refuse_flaws(Persona, words)
+    return words
+
+
+def _touched(live: Values, after: Values) -> frozenset[Touch]:
+    return touches(changed(live, after))
+
+
+def _amend(persona: Persona, actor: Actor, proposal: Proposal) -> Values:
+    before = {"values": _sections(persona)}
+    reason = f"Applies proposal {proposal.pk}."
+    amend_persona(persona, actor=actor, values=proposal.words, reason=reason, evidence=proposal.authorship)
+    return before | {"version": persona.version}
+
+
+def _amend_back(persona: Persona, actor: Actor, proposal: Proposal) -> Persona:
+    reason = f"Undoes proposal {proposal.pk}."
+    return amend_persona(persona, actor=actor, values=proposal.replaced_values["values"], reason=reason)
+
+
+def _persona(*, free_text: bool) -> Applier:
+    return Applier(
+        model=Persona,
+        live=_sections,
+        sha256=_persona_sha256,
+        after=over,
+        touches=_touched,
+        check=_checked_sections,
+        apply=_amend,
+        undo=_amend_back,
+        free_text=free_text,
+        by_section=True,
+    )
+
+
+def _holder_sha256(holder: Agent | TenantSettings) -> str:
+    return content_sha256(f"{holder._meta.label_lower}:{holder.pk}")
+
+
+def _no_rules(holder: Target) -> Values:
+    del holder
+    return {"rules": []}
+
+
+def _with_rules(live: Values, words: Values) -> Values:
+    return {"rules": [*live["rules"], *words["lines"]]}
+
+
+def _touch_rules(live: Values, after: Values) -> frozenset[Touch]:
+    del live, after
+    return frozenset({Touch.RULES})
+
+
+def _checked_lines(words: Values) -> Values:
+    lines = words.get("lines")
+    if set(words) != {"lines"} or not isinstance(lines, list) or not lines:
+        raise Invalid("Send `lines`: a list of at least one rule.", {"lines": ["There is no rule here."]})
+    for line in lines:
+        refuse_flaws(StandingRule, {"text": line})
+    return words
+
+
+def _add_rules(holder: Agent | TenantSettings, actor: Actor, proposal: Proposal) -> Values:
+    agent_id = holder.pk if isinstance(holder, Agent) else None
+    evidence = proposal.authorship
+    made = [add_rule(agent_id, actor=actor, text=line, evidence=evidence) for line in proposal.words["lines"]]
+    return {"created_ids": [rule.pk for rule in made]}
+
+
+def _retire_rules(holder: Target, actor: Actor, proposal: Proposal) -> None:
+    del holder
+    for rule in StandingRule.objects.visible_to(actor).active().filter(pk__in=proposal.replaced_values["created_ids"]):
+        retire_rule(rule, actor=actor, reason=f"Undoes proposal {proposal.pk}.")
+
+
+def _lines(model: type[Agent] | type[TenantSettings]) -> Applier:
+    return Applier(
+        model=model,
+        live=_no_rules,
+        sha256=_holder_sha256,
+        after=_with_rules,
+        touches=_touch_rules,
+        check=_checked_lines,
+        apply=_add_rules,
+        undo=_retire_rules,
+        appends=True,
+    )
+
+
+def _rule_text(rule: StandingRule) -> Values:
+    return {"text": rule.text}
+
+
+def _rule_sha256(rule: StandingRule) -> str:
+    return rule.sha256
+
+
+def _checked_rule(words: Values) -> Values:
+    if set(words) != {"text"}:
+        raise Invalid("Send `text`: the rule as it shall read.", {"text": ["This is missing."]})
+    refuse_flaws(StandingRule, words)
+    return words
+
+
+def _reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> Values:
+    before = {"values": _rule_text(rule)}
+    reason = f"Applies proposal {proposal.pk}."
+    amend_rule(rule, actor=actor, values=proposal.words, reason=reason, evidence=proposal.authorship)
+    return before | {"version": rule.version}
+
+
+def _reword_back(rule: StandingRule, actor: Actor, proposal: Proposal) -> StandingRule:
+    values = proposal.replaced_values["values"]
+    return amend_rule(rule, actor=actor, values=values, reason=f"Undoes proposal {proposal.pk}.")
+
+
+APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
+    {
+        (Kind.PERSONA_PATCH, Persona._meta.label_lower): _persona(free_text=True),
+        (Kind.PERSONA_FIELDS, Persona._meta.label_lower): _persona(free_text=False),
+        (Kind.RULE_LINES, Agent._meta.label_lower): _lines(Agent),
+        (Kind.RULE_LINES, TenantSettings._meta.label_lower): _lines(TenantSettings),
+        (Kind.RULE_CHANGE, StandingRule._meta.label_lower): Applier(
+            model=StandingRule,
+            live=_rule_text,
+            sha256=_rule_sha256,
+            after=over,
+            touches=_touch_rules,
+            check=_checked_rule,
+            apply=_reword,
+            undo=_reword_back,
+        ),
+    }
+)

@@ -1,0 +1,57 @@
+"""Every kind of proposal and what it is about. A kind without an entry cannot be decided on, and a test fails for it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.governance.models import Governed, Proposal
+from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.table import Act
+from apps.review.appliers import memory, personas, skills
+from apps.review.appliers.base import Applier, Target
+
+APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType(
+    {**memory.APPLIERS, **personas.APPLIERS, **skills.APPLIERS}
+)
+
+Kind = Proposal.Kind
+# What the change is when somebody makes it directly: whoever agrees to it must hold that act, at that place.
+ACT_OF: Mapping[Proposal.Kind, Act] = MappingProxyType(
+    {
+        Kind.PERSONA_PATCH: Act.PERSONA_AMEND,
+        Kind.PERSONA_FIELDS: Act.PERSONA_AMEND,
+        Kind.SKILL_NEW: Act.SKILL_APPROVE,
+        Kind.SKILL_REVISION: Act.SKILL_REVISE,
+        Kind.SKILL_DEPRECATION: Act.SKILL_DEPRECATE,
+        Kind.MEMORY_LINES: Act.MEMORY_AMEND,
+        Kind.MEMORY_BODY: Act.MEMORY_AMEND,
+        Kind.BLOCK_LINES: Act.BLOCK_AMEND,
+        Kind.BLOCK_BODY: Act.BLOCK_AMEND,
+        Kind.PROFILE_CHANGE: Act.PROFILE_AMEND,
+        Kind.RULE_LINES: Act.RULE_ADD,
+        Kind.RULE_CHANGE: Act.RULE_AMEND,
+    }
+)
+
+
+def applier_of(proposal: Proposal) -> Applier:
+    """How this proposal is read, applied and undone."""
+    return APPLIERS[Proposal.Kind(proposal.kind), proposal.target_type]
+
+
+def target_of(proposal: Proposal, actor: Actor, *, held: bool = False) -> Target | None:
+    """The row it would change, if it is there; `held` keeps others from changing it until the commit."""
+    rows = cast("GovernedQuerySet[Governed]", applier_of(proposal).model._default_manager.all()).visible_to(actor)
+    if held:
+        rows = rows.select_for_update(no_key=True, of=("self",))
+    return rows.filter(pk=proposal.target_id).first()
+
+
+def held_target(proposal: Proposal, actor: Actor) -> Target:
+    """The row it would change, kept as it is until the commit."""
+    target = target_of(proposal, actor, held=True)
+    if target is None:
+        raise NotVisible(f"What this proposal is about ({proposal.target_label}) is not there any more. Reject it.")
+    return target

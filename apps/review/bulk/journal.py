@@ -1,0 +1,97 @@
+"""The one writer of decisions taken together. No change record: each proposal is decided by its own act, which has one.
+
+The wake-up call to a worker. Losing it costs a sweep interval, never a decision.
+"""
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
+
+from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.authorization import authorize
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid, MissingActor, NotVisible
+from apps.governance.models import Proposal
+from apps.review.bulk.eligibility import ACTS, MOST, Verb
+from apps.review.models import BulkDecision, BulkItem
+from config.celery import app
+
+
+def begin_bulk(
+    verb: Verb, read: Mapping[int, int], *, actor: Actor, reason: str = "", reason_code: str = ""
+) -> BulkDecision:
+    """Keep what a person says of these proposals, by id with the version that was read; a worker then decides on each."""
+    authorize(actor, ACTS[verb], actor.tenant_id, agent_id=ANYWHERE)
+    if actor.user_id is None:
+        raise MissingActor("A decision names the person who takes it.")
+    with acting(actor):
+        kind = one_kind(read, actor)
+        bulk = BulkDecision.objects.create(
+            tenant_id=actor.tenant_id,
+            user_id=actor.user_id,
+            verb=verb,
+            kind=kind,
+            reason=reason,
+            reason_code=reason_code,
+        )
+        items = (
+            BulkItem(tenant_id=actor.tenant_id, decision=bulk, proposal_id=proposal_id, read_version=version)
+            for proposal_id, version in read.items()
+        )
+        BulkItem.objects.bulk_create(items)
+    return bulk
+
+
+def one_kind(read: Mapping[int, int], actor: Actor) -> str:
+    """The kind of all of them; refuses none, too many, several kinds, and what is not there."""
+    if not 0 < len(read) <= MOST:
+        raise Invalid(f"Choose at least one proposal, and at most {MOST}.", {"row": ["Choose fewer, or any."]})
+    found = dict(Proposal.objects.visible_to(actor).filter(pk__in=read).values_list("pk", "kind"))
+    if len(found) < len(read):
+        raise NotVisible("Some of these proposals are not there, or not any more. Choose again.")
+    kinds = set(found.values())
+    if len(kinds) > 1:
+        raise Invalid("Together one decides on proposals of one kind. Choose one.", {"row": ["These are of several."]})
+    return str(kinds.pop())
+
+
+def next_item(bulk: BulkDecision) -> BulkItem | None:
+    """The next that waits and that no other worker has in hand, held until the commit."""
+    return _waiting(bulk).select_for_update(skip_locked=True).first()
+
+
+def note_item(item: BulkItem, refusal: str) -> None:
+    """Note what became of one, in the transaction that decided on it; without a refusal it is done."""
+    state = BulkItem.State.REFUSED if refusal else BulkItem.State.DONE
+    _waiting(item.decision).filter(pk=item.pk).update(state=state, refusal=refusal, decided_at=Now())
+
+
+def refuse_rest(bulk: BulkDecision, refusal: str, *, actor: Actor) -> None:
+    """Refuse all that nobody may decide on any more."""
+    with acting(actor):
+        rest = _waiting(bulk)
+        rest.update(state=BulkItem.State.REFUSED, refusal=refusal, decided_at=Now())
+
+
+def _waiting(bulk: BulkDecision) -> QuerySet[BulkItem]:
+    return bulk.items.filter(tenant_id=bulk.tenant_id, state=BulkItem.State.WAITING)
+
+
+logger = logging.getLogger(__name__)
+
+
+def wake_bulk(tenant_id: int, bulk_id: int) -> None:
+    """Have a worker decide once what was written stands."""
+    transaction.on_commit(partial(_send, tenant_id, bulk_id))
+
+
+def _send(tenant_id: int, bulk_id: int) -> None:
+    try:
+        app.send_task("apps.review.tasks.decide_bulk", args=[tenant_id, bulk_id], retry=False)
+    except OperationalError:
+        logger.warning("broker unreachable, the sweep will decide", extra={"bulk_id": bulk_id})

@@ -1,1 +1,0 @@
-"""Filters of the review inbox that people named and keep; not what the inbox can be narrowed to, nor what waits in it."""

@@ -1,0 +1,132 @@
+"""What customers would notice of a yes: one sentence for every kind, from the proposal alone, so that a list reads no targets."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from apps.governance.models import Proposal
+from apps.personas.models import SECTIONS
+from apps.prompt.memory_lines.line_diff import known
+from apps.review.appliers.base import changed
+from apps.skills.models import TEXTS
+from apps.tenants.models import TenantSettings
+
+Kind = Proposal.Kind
+_OF_CUSTOMERS = ("preferences", "notes")
+
+
+def consequence_of(proposal: Proposal) -> str:
+    """What would be different, and for whom."""
+    return _SENTENCES[Kind(proposal.kind)](proposal)
+
+
+def _who(proposal: Proposal) -> str:
+    everybodys = proposal.agent is None or proposal.target_type == TenantSettings._meta.label_lower
+    return "Every agent" if everybodys else f"Agent {proposal.agent}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _fields(proposal: Proposal, order: tuple[str, ...]) -> str:
+    """Those that would read otherwise; all that are named where none would."""
+    words = proposal.words
+    differing = changed(proposal.base_content, words) or words
+    return _listed(name for name in order if name in differing)
+
+
+def _more(number: int, noun: str) -> str:
+    return f"{number} more {noun}{'' if number == 1 else 's'}"
+
+
+def _lines(gained: int, lost: int) -> str:
+    said = [_more(gained, "line")] if gained else []
+    said += [f"{lost} line{'' if lost == 1 else 's'} less"] if lost else []
+    return " and ".join(said) or "the same lines"
+
+
+def _joining(proposal: Proposal) -> str:
+    return _lines(len(proposal.words.get("lines", ())), len(proposal.words.get("removed_lines", ())))
+
+
+def _rewriting(proposal: Proposal) -> str:
+    before, after = known(proposal.base_content.get("body", "")), known(proposal.words["body"])
+    return _lines(len(after - before), len(before - after))
+
+
+def _patch(proposal: Proposal) -> str:
+    if proposal.is_edited:
+        return _persona(proposal)
+    return f"{_who(proposal)} answers every customer with its persona changed, in the words you write."
+
+
+def _persona(proposal: Proposal) -> str:
+    return f"{_who(proposal)} answers every customer with its persona changed: {_fields(proposal, SECTIONS)}."
+
+
+def _new_skill(proposal: Proposal) -> str:
+    return f"{_who(proposal)} can look up “{proposal.target_label}” for every customer."
+
+
+def _revision(proposal: Proposal) -> str:
+    fields = _fields(proposal, TEXTS)
+    return f"{_who(proposal)} finds the {fields} of “{proposal.target_label}” changed whenever it looks it up."
+
+
+def _deprecation(proposal: Proposal) -> str:
+    return f"{_who(proposal)} no longer finds “{proposal.target_label}” for any customer, for good."
+
+
+def _memory_lines(proposal: Proposal) -> str:
+    return f"{_who(proposal)} remembers {_joining(proposal)} with every customer."
+
+
+def _memory_body(proposal: Proposal) -> str:
+    return f"{_who(proposal)} remembers {_rewriting(proposal)} with every customer."
+
+
+def _block_lines(proposal: Proposal) -> str:
+    return _of_block(proposal, _joining(proposal))
+
+
+def _block_body(proposal: Proposal) -> str:
+    return _of_block(proposal, _rewriting(proposal))
+
+
+def _of_block(proposal: Proposal, lines: str) -> str:
+    label = proposal.target_label
+    return f"{_who(proposal)} has {lines} in its block “{label}”, with every customer while it is pinned."
+
+
+def _profile(proposal: Proposal) -> str:
+    fields = _fields(proposal, _OF_CUSTOMERS)
+    return f"{_who(proposal)} goes by other {fields} of one customer; for everybody else nothing changes."
+
+
+def _rules(proposal: Proposal) -> str:
+    return f"{_who(proposal)} keeps {_more(len(proposal.words['lines']), 'rule')} with every customer."
+
+
+def _rule(proposal: Proposal) -> str:
+    # Whether it holds for one agent or for all, only the rule itself knows.
+    del proposal
+    return "The rule reads otherwise in every conversation that it holds in."
+
+
+_SENTENCES: Mapping[Kind, Callable[[Proposal], str]] = MappingProxyType(
+    {
+        Kind.PERSONA_PATCH: _patch,
+        Kind.PERSONA_FIELDS: _persona,
+        Kind.SKILL_NEW: _new_skill,
+        Kind.SKILL_REVISION: _revision,
+        Kind.SKILL_DEPRECATION: _deprecation,
+        Kind.MEMORY_LINES: _memory_lines,
+        Kind.MEMORY_BODY: _memory_body,
+        Kind.BLOCK_LINES: _block_lines,
+        Kind.BLOCK_BODY: _block_body,
+        Kind.PROFILE_CHANGE: _profile,
+        Kind.RULE_LINES: _rules,
+        Kind.RULE_CHANGE: _rule,
+    }
+)

@@ -1,0 +1,158 @@
+"""What a reviewer reads: each field as it was, as it is and as it would be, and what the decision asks for.
+
+A yes to some sections of what is proposed for a persona.
+
+What of a proposal can be tried before it is decided on.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid
+from apps.governance.models import Approval, Governed, Proposal
+from apps.governance.policy.risk_tiers import Panel, Touch
+from apps.governance.proposals.approval_rules import Would, authors_of, panel_of, reviewers_of
+from apps.prompt.injection_scanner.review_findings import to_confirm
+from apps.review.appliers.base import Applier, Beside, Values, changed, over
+from apps.review.appliers.registry import applier_of, target_of
+from apps.review.decisions import Decided, Yes, approve, needs_rebase
+from apps.tenants.review_terms import review_terms
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of the target: what the proposer read, what is live, what would be."""
+
+    name: str
+    base: Any  # Any: a text, or a list of lines
+    live: Any
+    after: Any
+
+    @property
+    def moved(self) -> bool:
+        """Whether somebody changed it since the proposer read it."""
+        return bool(self.base != self.live)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A proposal as one decides on it. Without a target there is nothing left to apply."""
+
+    proposal: Proposal
+    applier: Applier
+    target: Governed | None
+    fields: tuple[FieldChange, ...]
+    touches: frozenset[Touch]
+    findings: tuple[str, ...]
+    files: tuple[Beside, ...]
+    needs_rebase: bool
+    panel: Panel
+    approvals: tuple[Approval, ...]
+    is_author: bool
+
+    @property
+    def needs_edited_content(self) -> bool:
+        """Whether the reviewer has to say what the free text comes to."""
+        return self.applier.free_text and not self.proposal.is_edited
+
+    @property
+    def would(self) -> Would | None:
+        """What a yes would do; None of what is decided, has nothing to change, or needs words that a reviewer has to find."""
+        if self.target is None or self.needs_edited_content or self.proposal.state != Proposal.State.OPEN:
+            return None
+        after = self.applier.after(self.applier.live(self.target), self.proposal.words)
+        return Would(self.target, after, not self.applier.appends, self.applier.retires)
+
+    @property
+    def offered(self) -> Values:
+        """The sections that would read otherwise, each as last worded; what a reviewer left out once is offered again."""
+        if self.target is None or self.needs_edited_content or not self.applier.by_section:
+            return {}
+        live = self.applier.live(self.target)
+        asked = over(self.proposal.content, self.proposal.words)
+        return {name: asked[name] for name in live if asked.get(name, live[name]) != live[name]}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The sections that were proposed and that a reviewer did not take."""
+        if self.applier.free_text or not self.applier.by_section:
+            return ()
+        return tuple(name for name in self.proposal.content if name not in self.proposal.words)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a yes to it can be taken back for a minute."""
+        return self.applier.undo is not None
+
+
+def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
+    """Read a proposal beside its target as both stand now."""
+    applier = applier_of(proposal)
+    terms = review_terms(actor)
+    with acting(actor):
+        target = target_of(proposal, actor)
+        fields, touches = _changes(proposal, applier, target)
+        approvals = tuple(reviewers_of(proposal))
+    return Sheet(
+        proposal,
+        applier,
+        target,
+        fields,
+        touches,
+        _findings(applier, target, fields),
+        () if target is None else applier.files(target),
+        target is not None and needs_rebase(proposal, target, applier),
+        panel_of(proposal, terms),
+        approvals,
+        actor.user_id in authors_of(proposal),
+    )
+
+
+def _findings(applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]) -> tuple[str, ...]:
+    beside = () if target is None else applier.beside(target)
+    return (*to_confirm(text for field in fields for text in _texts(field.after)), *beside)
+
+
+def _changes(
+    proposal: Proposal, applier: Applier, target: Governed | None
+) -> tuple[tuple[FieldChange, ...], frozenset[Touch]]:
+    if target is None or (applier.free_text and not proposal.is_edited):
+        return (), frozenset()
+    live = applier.live(target)
+    after = applier.after(live, proposal.words)
+    base = proposal.base_content
+    fields = (FieldChange(name, base.get(name, live.get(name)), live.get(name), after[name]) for name in after)
+    shown = changed(live, after)
+    reached = applier.touches(live, after) | applier.reaches(target)
+    return tuple(field for field in fields if field.name in shown or field.moved), reached
+
+
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]
+
+
+def approve_sections(proposal: Proposal, sections: Collection[str], yes: Yes, *, actor: Actor) -> Decided:
+    """Edit, then approve: the words of these sections, as they were proposed; the others stay as they are."""
+    offered = sheet_of(proposal, actor=actor).offered
+    foreign = [name for name in sections if name not in offered]
+    if foreign or not sections:
+        among = f"It would change {', '.join(offered)}." if offered else "It has no sections to choose from."
+        raise Invalid(
+            f"Take at least one of the sections that this proposal would change; to take none, reject it. {among}",
+            {name: ["The proposal does not change this."] for name in foreign},
+        )
+    content = {name: text for name, text in offered.items() if name in sections}
+    return approve(proposal, replace(yes, content=content), actor=actor)
+
+
+_WORDLESS: Final = (
+    "Proposal {number} does not say yet in which words the change would be made. Edit it, or choose another."
+)
+
+
+def untried_because(proposal: Proposal, actor: Actor) -> str:
+    """Why nobody can try it yet; empty where it says what would stand there."""
+    return _WORDLESS.format(number=proposal.pk) if sheet_of(proposal, actor=actor).would is None else ""

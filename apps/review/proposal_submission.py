@@ -1,0 +1,121 @@
+"""How a proposal of each kind is handed in over a surface that names the kind."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid, NotVisible
+from apps.governance.models import Governed, Proposal, Taint
+from apps.governance.models.base import GovernedQuerySet
+from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
+from apps.personas.models import Persona, StandingRule
+from apps.review.appliers.base import Target, Values
+from apps.skills.models import Skill
+from apps.skills.proposals import propose_deprecation, propose_revision
+from apps.tenants.models import Agent, TenantSettings
+
+Kind = Proposal.Kind
+
+
+def ask(
+    kind: Proposal.Kind,
+    target_id: int | None,
+    *,
+    actor: Actor,
+    content: Values,
+    taint: Taint,
+    rationale: str = "",
+    evidence: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Put a change before a person, in whose words the caller says. The rules' target is an agent's id, or none for all."""
+    if kind not in _ASKED:
+        raise Invalid(
+            f"{kind.label} is not asked for by itself. Ask for one of: {', '.join(_ASKED)}.",
+            {"kind": ["This comes about in another way."]},
+        )
+    with acting(actor):
+        target = _target(kind, target_id, actor)
+        return _ASKED[kind](target, content, {"actor": actor, "evidence": evidence or {}, "taint": taint}, rationale)
+
+
+def said_in(content: Values, rationale: str) -> str:
+    """All that somebody says in a proposal, line by line, also where it is not what the kind asks for."""
+    said, left = [], deque[object]([content, rationale])
+    while left:
+        value = left.popleft()
+        if isinstance(value, Mapping):
+            value = [part for pair in value.items() for part in pair]
+        if isinstance(value, list):
+            left.extendleft(reversed(value))
+        else:
+            said.append(str(value))
+    return "\n".join(said)
+
+
+_MODELS: Mapping[Kind, type[Governed]] = MappingProxyType(
+    {
+        Kind.PERSONA_PATCH: Persona,
+        Kind.PERSONA_FIELDS: Persona,
+        Kind.SKILL_REVISION: Skill,
+        Kind.SKILL_DEPRECATION: Skill,
+        Kind.RULE_LINES: Agent,
+        Kind.RULE_CHANGE: StandingRule,
+    }
+)
+
+
+def _target(kind: Kind, target_id: int | None, actor: Actor) -> Target:
+    if kind is Kind.RULE_LINES and target_id is None:
+        return TenantSettings.objects.visible_to(actor).get()
+    rows: GovernedQuerySet[Any] = GovernedQuerySet(_MODELS[kind])
+    target = rows.visible_to(actor).filter(pk=target_id).first()
+    if target is None:
+        raise NotVisible(f"There is no {_MODELS[kind]._meta.verbose_name} {target_id}, or it is not yours to see.")
+    return target
+
+
+def _text(content: Values, name: str) -> str:
+    text = content.get(name)
+    if set(content) != {name} or not isinstance(text, str):
+        raise Invalid(f"Send `{name}`, a text, and nothing else.", {"content": [f"It has to hold `{name}` alone."]})
+    return text
+
+
+def _texts(content: Values) -> Mapping[str, str]:
+    if not content or not all(isinstance(text, str) for text in content.values()):
+        raise Invalid("Send at least one field with its text.", {"content": ["Each field is a text."]})
+    return content
+
+
+def _lines(content: Values) -> list[str]:
+    lines = content.get("lines")
+    if set(content) != {"lines"} or not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise Invalid(
+            "Send `lines`: a list of texts, and nothing else.", {"content": ["It has to hold `lines` alone."]}
+        )
+    return lines
+
+
+# Who asks, with which evidence and in whose words, as the acts take it.
+Asking = Mapping[str, Any]
+Asked = Callable[[Target, Values, Asking, str], Proposal]
+
+_ASKED: Mapping[Kind, Asked] = MappingProxyType(
+    {
+        Kind.PERSONA_PATCH: lambda row, content, by, _: propose_patch(row, text=_text(content, "text"), **by),
+        Kind.PERSONA_FIELDS: lambda row, content, by, why: propose_sections(
+            row, values=_texts(content), rationale=why, **by
+        ),
+        Kind.SKILL_REVISION: lambda row, content, by, why: propose_revision(
+            row, values=_texts(content), rationale=why, **by
+        ),
+        Kind.SKILL_DEPRECATION: lambda row, _, by, why: propose_deprecation(row, rationale=why, **by),
+        Kind.RULE_LINES: lambda row, content, by, why: propose_rules(row, lines=_lines(content), rationale=why, **by),
+        Kind.RULE_CHANGE: lambda row, content, by, why: propose_rule_change(
+            row, text=_text(content, "text"), rationale=why, **by
+        ),
+    }
+)

@@ -1,0 +1,29 @@
+"""What a comment may be, and how many there may be."""
+
+import pytest
+
+from apps.review.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, flaw, too_many
+
+pytestmark = [pytest.mark.pure, pytest.mark.kernel]
+
+
+@pytest.mark.parametrize("text", ["x", "x" * COMMENT_CHARACTERS, "# So\n\n- this"])
+def test_a_comment_says_something_within_its_length(text: str) -> None:
+    assert not flaw(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Write a line."),
+        (" \n\t", "Write a line."),
+        ("x" * (COMMENT_CHARACTERS + 1), "It has 4,001 characters, and 4,000 are the most."),
+    ],
+)
+def test_a_flaw_says_what_to_do(text: str, said: str) -> None:
+    assert said in flaw(text)
+
+
+def test_a_proposal_has_room_for_so_many_comments() -> None:
+    assert not too_many(COMMENTS_KEPT - 1)
+    assert "200 comments" in too_many(COMMENTS_KEPT)

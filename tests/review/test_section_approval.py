@@ -1,0 +1,122 @@
+"""A reviewer takes some sections of what is proposed for a persona, and leaves the others as they are."""
+
+import pytest
+
+from apps.governance.actors import Role
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid, NeedsAnotherReviewer, NeedsRebase, Unseen
+from apps.governance.models import Approval, Proposal
+from apps.personas.actions import amend_persona, propose_patch, propose_sections
+from apps.personas.models import Persona
+from apps.review.decisions import Decided, Yes, undo
+from apps.review.proposal_sheet import Sheet, approve_sections, sheet_of
+from apps.skills.proposals import propose_revision
+from apps.tenants.authentication.actor_resolution import person_actor
+from tests.factories import World, make_member, make_persona, make_skill, make_world
+from tests.reviewing import say_yes
+
+pytestmark = pytest.mark.django_db
+ASKED = {"style": "Brief.", "goals": "Be quick."}
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+@pytest.fixture
+def persona(world: World) -> Persona:
+    return make_persona(world)
+
+
+@pytest.fixture
+def proposal(world: World, persona: Persona) -> Proposal:
+    return propose_sections(persona, actor=world.bot, values=ASKED)
+
+
+def take(proposal: Proposal, world: World, *sections: str) -> Decided:
+    return approve_sections(proposal, sections, Yes(proposal.content_sha256), actor=world.operator)
+
+
+def live(world: World, persona: Persona) -> Persona:
+    with acting(world.operator):
+        return Persona.objects.visible_to(world.operator).get(pk=persona.pk)
+
+
+def sheet(world: World, proposal: Proposal) -> Sheet:
+    with acting(world.operator):
+        read = Proposal.objects.visible_to(world.operator).get(pk=proposal.pk)
+    return sheet_of(read, actor=world.operator)
+
+
+def test_one_of_two_sections_is_taken_and_the_others_stay(world: World, persona: Persona, proposal: Proposal) -> None:
+    assert sheet(world, proposal).offered == ASKED
+    assert take(proposal, world, "goals").applied
+    now = live(world, persona)
+    assert (now.goals, now.style, now.avoid) == ("Be quick.", persona.style, persona.avoid)
+    assert (proposal.content, proposal.edited_content) == (ASKED, {"goals": "Be quick."})
+    assert (sheet(world, proposal).left_out, proposal.edited_by) == (("style",), world.operator.label)
+    with acting(world.operator):
+        assert Approval.objects.get(proposal=proposal).is_edited
+
+
+def test_all_sections_are_the_proposal_as_it_stands(world: World, persona: Persona, proposal: Proposal) -> None:
+    assert take(proposal, world, "style", "goals").applied
+    assert (proposal.edited_content, sheet(world, proposal).left_out) == (None, ())
+    assert live(world, persona).style == "Brief."
+
+
+def test_what_was_taken_is_undone_and_what_was_left_out_is_offered_again(
+    world: World, persona: Persona, proposal: Proposal
+) -> None:
+    take(proposal, world, "goals")
+    undo(proposal, actor=world.operator)
+    assert live(world, persona).goals == persona.goals
+    assert sheet(world, proposal).offered == ASKED
+    assert take(proposal, world, "style").applied
+    now = live(world, persona)
+    assert (now.style, now.goals) == ("Brief.", persona.goals)
+
+
+@pytest.mark.parametrize("sections", [(), ("avoid",), ("goals", "avoid"), ("nonsense",)])
+def test_no_section_and_one_that_is_not_proposed_are_refused(
+    world: World, persona: Persona, proposal: Proposal, sections: tuple[str, ...]
+) -> None:
+    with pytest.raises(Invalid, match=r"Take at least one .* to take none, reject it\. It would change style, goals\."):
+        take(proposal, world, *sections)
+    assert live(world, persona).version == persona.version
+
+
+def test_what_has_no_sections_is_not_taken_by_section(world: World, persona: Persona) -> None:
+    patch = propose_patch(persona, actor=world.bot, text="Be quick.")
+    revision = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Ask first."})
+    for whole in (patch, revision):
+        assert sheet(world, whole).left_out == ()
+        with pytest.raises(Invalid, match="no sections to choose from"):
+            take(whole, world, "style")
+
+
+def test_whoever_takes_sections_of_the_high_tier_edits_and_two_others_agree(world: World, persona: Persona) -> None:
+    high = propose_sections(persona, actor=world.bot, values=ASKED | {"avoid": "Slang."})
+    with pytest.raises(NeedsAnotherReviewer):
+        take(high, world, "avoid")
+    third = person_actor(make_member(world, "third").user_id, world.tenant.pk, Role.OPERATOR)
+    decided = take(high, world, "avoid")
+    assert (decided.applied, decided.approvals, decided.reviewers) == (False, 0, 2)
+    assert not say_yes(high, world.admin).applied
+    assert live(world, persona).avoid == persona.avoid
+    assert say_yes(high, third).applied
+    now = live(world, persona)
+    assert (now.avoid, now.style, now.goals) == ("Slang.", persona.style, persona.goals)
+
+
+def test_a_persona_that_moved_and_words_that_changed_are_refused(
+    world: World, persona: Persona, proposal: Proposal
+) -> None:
+    amend_persona(persona, actor=world.admin, values={"style": "Formal."})
+    with pytest.raises(NeedsRebase):
+        take(proposal, world, "goals")
+    propose_sections(persona, actor=world.bot, values={"style": "Terse.", "goals": "Be quicker."})
+    with pytest.raises(Unseen):
+        take(proposal, world, "goals")
+    assert live(world, persona).goals == persona.goals
