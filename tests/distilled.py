@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.distillation import distil_due
-from apps.learning.distilling import Fact, fact_id
-from apps.learning.tier_acts import correct_tier, run_tier
-from apps.learning.tier_models import TierRun
-from apps.learning.tier_rules import marked
+from apps.learning.distillation.models import TierRun
+from apps.learning.distillation.pipeline import distil_due
+from apps.learning.distillation.rewrite_vetting import Fact, fact_id
+from apps.learning.distillation.tier_editing import correct_tier, run_tier
+from apps.learning.distillation.tier_text import marked
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import Backend
 from apps.memory.models import MemoryTier

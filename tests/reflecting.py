@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.learning.reflection import reflect
-from apps.learning.reflection_models import Reflection
+from apps.learning.reflection.models import Reflection
+from apps.learning.reflection.pipeline import reflect
 from apps.llm.model_backend import Backend
 from apps.tenants.actions import amend_agent
 from tests.factories import World, make_conversation

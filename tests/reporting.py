@@ -9,7 +9,7 @@ from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.learning.reporting import report_reply
+from apps.learning.reply_reports import report_reply
 from apps.runtime.sending import send_out
 from tests.factories import World, make_event
 from tests.surfaces.console.browsing import decision_of

@@ -10,9 +10,6 @@ from apps.desk.models import Draft
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.learning.capture import capture
-from apps.learning.examples import keep_as_example
-from apps.learning.habits import find_habits, propose_habit
 from apps.learning.lessons.actions import (
     activate_version,
     apply_version,
@@ -27,8 +24,11 @@ from apps.learning.lessons.actions import (
     retire_version,
     withdraw_version,
 )
-from apps.learning.lessons.edits import Change, Cluster
-from apps.learning.lessons.journal import note_members
+from apps.learning.lessons.edit_cluster_proposals import find_habits, propose_habit
+from apps.learning.lessons.edit_clustering import Change, Cluster
+from apps.learning.lessons.example_bank import keep_as_example
+from apps.learning.lessons.lesson_capture import capture
+from apps.learning.lessons.lesson_journal import note_members
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
 from apps.runtime.sending import send_out
 from apps.tenants.actions import amend_agent, amend_settings

@@ -16,11 +16,11 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import with_advice
 from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.line_dates import date_block
 from apps.memory.models import MemoryBlock
 from apps.memory.write_holds import told
-from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_by
 
 VALUES = ("label", "body", "is_read_only", "is_pinned")

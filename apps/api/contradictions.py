@@ -16,8 +16,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
-from apps.learning.contradictions.looks import ask_for_look
 from apps.learning.contradictions.models import Contradiction
+from apps.learning.contradictions.scan_runs import ask_for_look
 
 READ = "The contradiction's version that was read."
 

@@ -15,8 +15,8 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
-from apps.learning.habits import propose_habit, propose_in_skill
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill
 from apps.learning.lessons.models import EditCluster, EditClusterCase
 
 LINE = (

@@ -17,8 +17,8 @@ from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.learning.examples import keep_as_example
 from apps.learning.lessons.actions import retire_example
+from apps.learning.lessons.example_bank import keep_as_example
 from apps.learning.lessons.models import Example, Lesson
 
 

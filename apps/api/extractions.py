@@ -6,7 +6,7 @@ from rest_framework import serializers
 from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 
 
 class ExtractionRow(Shown[Extraction]):

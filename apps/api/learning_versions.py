@@ -10,7 +10,7 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
-from apps.learning.digest_models import DigestRun
+from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,
     reject_version,

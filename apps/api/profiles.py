@@ -18,10 +18,10 @@ from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import texts_of, with_advice_on_notes
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.line_dates import date_profile, due
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 
 TEXTS = ("preferences", "notes")
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
-from apps.learning.reflection_models import Reflection
+from apps.learning.reflection.models import Reflection
 
 
 class ReflectionRow(Shown[Reflection]):

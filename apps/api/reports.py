@@ -22,7 +22,7 @@ from apps.governance.actors import ANYWHERE
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.learning.reporting import report_reply
+from apps.learning.reply_reports import report_reply
 
 NEW = ("reason_code", "explanation", "correction")
 READ = "The report's version that was read."

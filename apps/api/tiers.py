@@ -17,8 +17,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
-from apps.learning.tier_acts import correct_tier, run_tier
-from apps.learning.tier_models import TierRun
+from apps.learning.distillation.models import TierRun
+from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier
 

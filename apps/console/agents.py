@@ -17,7 +17,7 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.looks import ask_for_look
+from apps.learning.contradictions.scan_runs import ask_for_look
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill

@@ -22,9 +22,9 @@ from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
-from apps.learning.contradictions.looks import ask_for_look
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.contradictions.rules import WHY_CHARACTERS
+from apps.learning.contradictions.scan_runs import ask_for_look
 
 Nouns = Contradiction.Nouns
 Status = Contradiction.Status

@@ -25,8 +25,8 @@ from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.policy.table import Act
-from apps.learning.habits import propose_habit, propose_in_skill, skill_behind
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill, skill_behind
 from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase
 from apps.skills.models import Skill
 

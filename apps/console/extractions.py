@@ -10,7 +10,7 @@ from apps.console.panels import Panels
 from apps.console.row_urls import url_of_subject
 from apps.console.titles import moment
 from apps.console.transcripts import transcript
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 
 

@@ -15,7 +15,7 @@ from apps.console.panels import Panels
 from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.digest_models import DigestRun
+from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,
     reject_version,

@@ -16,8 +16,8 @@ from apps.console.row_urls import url_of_subject
 from apps.console.titles import excerpt, moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.examples import is_correction, keep_as_example, words_of
-from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.learning.lessons.example_bank import is_correction, keep_as_example, words_of
+from apps.learning.lessons.lesson_cases import SAID_CHARACTERS, SITUATION_CHARACTERS
 from apps.learning.lessons.models import Example, Lesson, LessonCase
 from apps.learning.lessons.rules import LessonSource, is_faded
 

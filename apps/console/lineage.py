@@ -8,7 +8,7 @@ from apps.console.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.learning.lineage import Descendant, descendants
 from apps.runtime.carrying import SESSIONS_NAMED, sessions_carrying
 

@@ -18,12 +18,12 @@ from apps.console.requests import actor_of
 from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import clashes
 from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.line_dates import date_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.text_limits import SECTION_CHARACTERS
-from apps.runtime.clashing import clashes
 
 
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from apps.console.titles import moment
 from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import clashes_within
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.line_dates import date_profile
 from apps.memory.models import CustomerProfile
 from apps.prompt.text_limits import SECTION_CHARACTERS
-from apps.runtime.clashing_notes import clashes_within
 
 TEXTS = ("preferences", "notes")
 

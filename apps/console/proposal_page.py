@@ -22,11 +22,11 @@ from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
+from apps.learning.contradictions.memory_warnings import Clash, clashes
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.memory_lines.line_diff import lines_of
 from apps.review.impact_summary import consequence_of
 from apps.review.proposal_sheet import Sheet, sheet_of
-from apps.runtime.clashing import Clash, clashes
 
 
 @dataclass(frozen=True, slots=True)

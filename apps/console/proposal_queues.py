@@ -21,7 +21,7 @@ from apps.governance.governed_write import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import UNDO_WITHIN
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.review.models import Comment
 from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 

@@ -10,7 +10,7 @@ from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.conversations.models import Conversation
 from apps.governance.models import Proposal
-from apps.learning.reflection_models import Reflection
+from apps.learning.reflection.models import Reflection
 from apps.skills.models import Skill
 
 

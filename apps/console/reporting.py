@@ -28,7 +28,7 @@ from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTER
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
-from apps.learning.reporting import report_reply
+from apps.learning.reply_reports import report_reply
 
 REPLY: Final = "reply"
 DECIDE: Final = "admin:conversations_conversation_decide"

@@ -89,11 +89,11 @@ from apps.desk.reports.models import Report
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.kill_switches.models import KillSwitch
 from apps.learning.contradictions.models import Contradiction
-from apps.learning.digest_models import DigestRun
-from apps.learning.extraction_models import Extraction
+from apps.learning.digest.models import DigestRun
+from apps.learning.distillation.models import TierRun
+from apps.learning.extraction.models import Extraction
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
-from apps.learning.reflection_models import Reflection
-from apps.learning.tier_models import TierRun
+from apps.learning.reflection.models import Reflection
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule

@@ -23,7 +23,7 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 
 FLAGGED = ("title", "description", "body")

@@ -15,10 +15,10 @@ from apps.console.panels import Panels
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.distillation import facts_of_row
-from apps.learning.memory_tiers import BUDGET_TOKENS, Tier
-from apps.learning.tier_acts import correct_tier, run_tier
-from apps.learning.tier_models import TierClock, TierRun
+from apps.learning.distillation.models import TierClock, TierRun
+from apps.learning.distillation.pipeline import facts_of_row
+from apps.learning.distillation.tier_editing import correct_tier, run_tier
+from apps.learning.distillation.tier_schedule import BUDGET_TOKENS, Tier
 from apps.llm.token_estimate import estimate_tokens
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier

@@ -10,8 +10,8 @@ class LearningConfig(AppConfig):
 
     def ready(self) -> None:
         """Say what webhooks are told of its rows."""
-        from apps.learning.lessons.telling import said_of_version  # models are there only now
-        from apps.learning.telling import said_of_run
+        from apps.learning.distillation.webhook_payload import said_of_run
+        from apps.learning.lessons.webhook_payload import said_of_version  # models are there only now
         from apps.webhooks.outbox import OF_ROWS
         from apps.webhooks.rules import Event
 

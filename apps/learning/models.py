@@ -1,12 +1,11 @@
 """The tables of learning, where Django looks for them; each feature's folder has its own."""
 
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
-from apps.learning.digest_models import DigestClaim, DigestRun
-from apps.learning.extraction_models import Extraction, ExtractionClaim
-from apps.learning.lessons.example_models import Example
-from apps.learning.lessons.models import EditCluster, EditClusterCase, LearningVersion, Lesson, LessonCase
-from apps.learning.reflection_models import Reflection
-from apps.learning.tier_models import TierClock, TierRun
+from apps.learning.digest.models import DigestClaim, DigestRun
+from apps.learning.distillation.models import TierClock, TierRun
+from apps.learning.extraction.models import Extraction, ExtractionClaim
+from apps.learning.lessons.models import EditCluster, EditClusterCase, Example, LearningVersion, Lesson, LessonCase
+from apps.learning.reflection.models import Reflection
 
 __all__ = [
     "Contradiction",

@@ -2,11 +2,11 @@
 
 from celery import shared_task
 
-from apps.learning.capture import attempt_capture
-from apps.learning.digest import attempt_digest
-from apps.learning.distillation import attempt_distillation
-from apps.learning.extraction import attempt
-from apps.learning.reflection import attempt_reflection
+from apps.learning.digest.pipeline import attempt_digest
+from apps.learning.distillation.pipeline import attempt_distillation
+from apps.learning.extraction.pipeline import attempt
+from apps.learning.lessons.lesson_capture import attempt_capture
+from apps.learning.reflection.pipeline import attempt_reflection
 from apps.tenants.due_work import due_work
 
 

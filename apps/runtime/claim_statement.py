@@ -6,7 +6,7 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
-from apps.learning.lessons.examples import WORD_BEGINNING, WORD_LETTERS
+from apps.learning.lessons.example_rules import WORD_BEGINNING, WORD_LETTERS
 from apps.runtime.others_tools import OTHERS
 from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED

@@ -16,11 +16,18 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
-from apps.learning.contradictions.looks import Extent, Held, claim_look, end_look
+from apps.learning.contradictions.agent_texts import (
+    Text,
+    distilled,
+    remembered,
+    runbooks,
+    tools_of_others,
+    written_by_people,
+)
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
+from apps.learning.contradictions.scan_runs import Extent, Held, claim_look, end_look
 from apps.prompt.builtin_tools import HOUSE, ROUTING
-from apps.runtime.going_by import Text, distilled, remembered, runbooks, tools_of_others, written_by_people
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.tenants.authentication.actor_resolution import system_actor

@@ -13,6 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
+from apps.learning.contradictions.memory_warnings import TEXTS, texts_of, with_advice
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.line_ledger import Remembered, standing_lines
@@ -35,8 +36,6 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.data_fences import fence, fence_lines
 from apps.prompt.sanitizer.clean import clean
 from apps.prompt.text_reuse.derived_lines import Heard
-from apps.runtime.clashing import with_advice
-from apps.runtime.clashing_notes import TEXTS, texts_of
 from apps.runtime.hearing import heard_in
 from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.tenants.tenant_clock import zone_of

@@ -8,6 +8,7 @@ from apps.governance.errors import Conflicting, NotVisible, Stale
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import rejected_before, why
+from apps.learning.contradictions.memory_warnings import texts_of, with_advice, with_advice_on_notes
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -32,8 +33,6 @@ from apps.prompt.prompt_input import Rule
 from apps.prompt.rendering.data_fences import canonical_json, fence
 from apps.prompt.sanitizer.clean import clean, sanitize
 from apps.runtime.assisting import ASSISTING
-from apps.runtime.clashing import with_advice
-from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 from apps.runtime.delegating import DELEGATING
 from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER

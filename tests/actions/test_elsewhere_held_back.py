@@ -12,8 +12,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.learning.extraction import extract
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
+from apps.learning.extraction.pipeline import extract
 from apps.runtime.driving import answer
 from apps.runtime.forgetting import forget
 from apps.runtime.handing_out import HandedOut

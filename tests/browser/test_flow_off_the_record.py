@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from tests.actions.conversing import reply, tool

@@ -9,7 +9,7 @@ from apps.conversations.actions import abandon_conversation, resolve_conversatio
 from apps.conversations.models import Conversation
 from apps.conversations.repeat_contacts import TAKES_UP
 from apps.governance.database.actor_transaction import acting
-from apps.learning.session_log import session_log
+from apps.learning.distillation.session_log import session_log
 from apps.tenants.actions import amend_settings, create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.customer_verification import rotate_proof_key

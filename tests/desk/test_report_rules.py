@@ -3,7 +3,7 @@
 import pytest
 
 from apps.desk.reports.rules import OTHER, Reply, unexplained, unreportable
-from apps.learning.lessons.cases import Told, Untaught, of_reported_reply
+from apps.learning.lessons.lesson_cases import Told, Untaught, of_reported_reply
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -13,7 +13,7 @@ from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTER
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
-from apps.learning.reporting import report_reply
+from apps.learning.reply_reports import report_reply
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_conversation, make_event, make_persona, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt

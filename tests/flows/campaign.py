@@ -18,8 +18,8 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS, KEY_CHARACTERS, Line, ToolCall
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.learning.extraction import extract
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
+from apps.learning.extraction.pipeline import extract
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona

@@ -15,7 +15,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy.table import POLICY, Act
 from apps.launcher.postgres import Postgres
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.models import Skill

@@ -12,7 +12,7 @@ from apps.demo.visitor import Visitor
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.runtime.models import ModelCall, Session, Turn
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse

@@ -17,8 +17,8 @@ from apps.governance.policy.risk_tiers import Tier
 from apps.governance.proposals.actions import approve_proposal
 from apps.governance.proposals.approval_rules import Verdict
 from apps.kill_switches.actions import lift_switch
-from apps.learning.digest import digest
-from apps.learning.extraction import extract
+from apps.learning.digest.pipeline import digest
+from apps.learning.extraction.pipeline import extract
 from apps.llm.model_backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch

@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.learning.extraction import extract
+from apps.learning.extraction.pipeline import extract
 from apps.llm.model_backend import Reply, Request
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory

@@ -10,7 +10,7 @@ from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction import extract
+from apps.learning.extraction.pipeline import extract
 from apps.llm.model_backend import Backend, JsonObject
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona, StandingRule

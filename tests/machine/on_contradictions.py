@@ -12,9 +12,9 @@ from apps.learning.contradictions.actions import (
     reopen_contradiction,
     return_contradiction,
 )
-from apps.learning.contradictions.looks import ask_for_look
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.rules import Pair, Side
+from apps.learning.contradictions.scan_runs import ask_for_look
 from tests.machine.chosen import Chosen, Deed, amending
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.policy.table import Act
-from apps.learning.tier_acts import correct_tier, run_tier
+from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier, store_tier
 from tests.machine.chosen import Chosen, Deed, amending

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.learning.examples import keep_as_example
-from apps.learning.habits import propose_habit
 from apps.learning.lessons.actions import (
     activate_version,
     apply_version,
@@ -18,6 +16,8 @@ from apps.learning.lessons.actions import (
     retire_version,
     withdraw_version,
 )
+from apps.learning.lessons.edit_cluster_proposals import propose_habit
+from apps.learning.lessons.example_bank import keep_as_example
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.machine.stage import NothingToDo

@@ -10,7 +10,7 @@ from apps.governance.actors import Role
 from apps.governance.policy.table import Act, default_grants
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
-from apps.learning.capture import capture
+from apps.learning.lessons.lesson_capture import capture
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, retire_rule
 from apps.personas.models import Persona

@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 
 from apps.governance.database.actor_transaction import acting
+from apps.learning.contradictions.memory_warnings import clashes_within, texts_of, with_advice_on_notes
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
-from apps.runtime.clashing_notes import clashes_within, texts_of, with_advice_on_notes
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_memory, make_world
 from tests.standing_in import StandIn

@@ -9,6 +9,7 @@ from django.test import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
+from apps.learning.contradictions.memory_warnings import clashes
 from apps.memory.actions import amend_memory
 from apps.memory.line_dates import date_block
 from apps.memory.models import AgentMemory
@@ -16,7 +17,6 @@ from apps.prompt.memory_lines.line_diff import lines_of
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import Heard
-from apps.runtime.clashing import clashes
 from apps.tenants.actions import amend_agent, create_agent
 from tests.actions.conversing import calls, reply, say, tool
 from tests.distilled import make_tier

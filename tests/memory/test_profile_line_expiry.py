@@ -11,6 +11,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.governance.proposals.actions import release_proposal
+from apps.learning.contradictions.memory_warnings import clashes_within
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.line_dates import date_profile
 from apps.memory.line_decisions import withhold_profile
@@ -20,7 +21,6 @@ from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.snapshot import assemble
 from apps.review.decisions import undo
-from apps.runtime.clashing_notes import clashes_within
 from apps.runtime.gather import gather, gather_at
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, prompt, reply, say, take, tell, tool

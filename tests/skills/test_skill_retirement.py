@@ -12,7 +12,7 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
-from apps.learning.session_log import session_log
+from apps.learning.distillation.session_log import session_log
 from apps.runtime.curation import curated, suggested
 from apps.skills.actions import approve_skill, keep_skill
 from apps.skills.models import Skill

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.learning.lessons.digesting import Digest, parse_digest
+from apps.learning.digest.digest_answer import Digest, parse_digest
 from apps.prompt.learning_prompts.lesson_digest import LessonLine, digest_message
 from apps.standin.learning_agents.digester import BULLETS, digest
 

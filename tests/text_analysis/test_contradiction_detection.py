@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.launcher.data_folders import PROJECT
-from apps.learning.guidelines import Guideline, guidelines_in
+from apps.learning.guideline_import import Guideline, guidelines_in
 from apps.text_analysis.contradictions.detection import (
     Checked,
     Finding,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.conversations.transcript_parsing import Transcript, parse_line
 from apps.launcher.data_folders import PROJECT
-from apps.learning.eligibility import Accepted, gate
+from apps.learning.extraction.eligibility import Accepted, gate
 from apps.prompt.learning_prompts.extraction import TranscriptLine, transcript_message
 from apps.standin.learning_agents.extractor import extract
 from apps.text_analysis.procedure_similarity import ENOUGH, Draft, Likeness, Shelf, grouped, tools_in

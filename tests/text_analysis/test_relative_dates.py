@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from apps.learning.vetting import Vetted, by_date
+from apps.learning.extraction.vetting import Vetted, by_date
 from apps.text_analysis.relative_dates import Dated, all_dated, dated, told_by_today
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -7,9 +7,9 @@ import pytest
 from django.db import IntegrityError
 
 from apps.governance.database.actor_transaction import acting
-from apps.learning.digest import digest
+from apps.learning.digest.pipeline import digest
+from apps.learning.distillation.models import TierRun
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.tier_models import TierRun
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
 from apps.webhooks.models import Delivery
 from apps.webhooks.outbox import tell_of_learning

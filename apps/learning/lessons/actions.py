@@ -16,9 +16,9 @@ from apps.governance.governed_write import authorize, governed, take_values
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.governance.stored_text import content_sha256
-from apps.learning.lessons.edits import Cluster
-from apps.learning.lessons.examples import Unfit, Words, too_many, vet
-from apps.learning.lessons.journal import one_at_a_time
+from apps.learning.lessons.edit_clustering import Cluster
+from apps.learning.lessons.example_rules import Unfit, Words, too_many, vet
+from apps.learning.lessons.lesson_journal import one_at_a_time
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.learning.lessons.rules import ApplyMode, Version, versions_to_prune
 from apps.tenants.models import TenantSettings

@@ -7,7 +7,7 @@ import pytest
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.learning.extraction import extract
+from apps.learning.extraction.pipeline import extract
 from apps.runtime.driving import answer
 from tests.factories import World, make_conversation, make_event, make_profile
 from tests.governance.attempts import NO_RIGHT, attempt

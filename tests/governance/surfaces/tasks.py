@@ -11,8 +11,8 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
+from apps.learning.distillation.tier_editing import run_tier
 from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, extract_skill
-from apps.learning.tier_acts import run_tier
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal

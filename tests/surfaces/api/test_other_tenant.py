@@ -8,7 +8,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, ChangeRecord, Refusal
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.memory.models import MemoryLine
 from apps.restore.actions import make_checkpoint
 from apps.runtime.models import Spend

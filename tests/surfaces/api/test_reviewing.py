@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.runtime.retrieval import read_in
 from apps.skills.proposals import propose_deprecation
 from tests.actions.conversing import say

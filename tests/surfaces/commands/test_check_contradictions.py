@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from apps.learning.contradictions.looks import claim_look
+from apps.learning.contradictions.scan_runs import claim_look
 from tests.contradicting import contradict_oneself
 from tests.factories import World, make_persona, make_world
 from tests.surfaces.commands.run import run

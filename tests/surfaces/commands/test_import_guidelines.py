@@ -12,7 +12,7 @@ from apps.launcher.data_folders import PROJECT
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from tests.factories import World, make_world
-from tests.rules.test_guidelines import ASK, SUBFLOW
+from tests.learning.extraction.test_guidelines import ASK, SUBFLOW
 from tests.surfaces.commands.run import Seen, run
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ import pytest
 
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 from tests.factories import World
 from tests.surfaces.commands.run import run

@@ -12,7 +12,7 @@ from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 from apps.standin.thread_server import running_standin
 from tests.factories import World, make_world

@@ -6,8 +6,8 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import AgentMemory
-from tests.actions.test_lineage import reach
 from tests.factories import World, make_conversation, make_world
+from tests.learning.extraction.test_lineage import reach
 from tests.surfaces.commands.run import Seen, run
 
 pytestmark = pytest.mark.django_db

@@ -10,10 +10,10 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import AuditCheck, Refusal
 from apps.kill_switches.actions import lift_switch
-from apps.learning.digest_models import DigestRun
-from apps.learning.digest_runs import write_run
-from apps.learning.extraction_models import Extraction
-from apps.learning.reflection_models import Reflection
+from apps.learning.digest.digest_runs import write_run
+from apps.learning.digest.models import DigestRun
+from apps.learning.extraction.models import Extraction
+from apps.learning.reflection.models import Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.models import Skill

@@ -23,7 +23,7 @@ from apps.desk.reports.models import Report
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
 from apps.memory.models import CustomerProfile, MemoryLine
 from apps.review.models import Comment
 from apps.runtime.models import Session

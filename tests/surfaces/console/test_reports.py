@@ -15,7 +15,7 @@ from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.learning.capture import capture
+from apps.learning.lessons.lesson_capture import capture
 from tests.actions.conversing import say
 from tests.factories import World, make_event, make_limit, make_persona, make_world
 from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of

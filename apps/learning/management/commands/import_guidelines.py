@@ -14,7 +14,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
+from apps.learning.guideline_import import Guideline, Malformed, NotGuidelines, guidelines_in
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named

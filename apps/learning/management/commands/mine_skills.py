@@ -10,8 +10,8 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.learning.extraction import extract, learning_backend
-from apps.learning.extraction_models import Extraction
+from apps.learning.extraction.models import Extraction
+from apps.learning.extraction.pipeline import extract, learning_backend
 from apps.llm.model_backend import BackendError
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.management.command_arguments import actor_named, add_names, agent_named

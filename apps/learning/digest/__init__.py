@@ -1,0 +1,1 @@
+"""The digest: lessons become the next learning version."""

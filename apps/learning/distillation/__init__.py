@@ -1,0 +1,1 @@
+"""Distillation: what an agent's days taught becomes its short, mid and long memory tiers."""

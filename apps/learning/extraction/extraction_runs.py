@@ -1,0 +1,115 @@
+"""Who reads a resolved conversation for what it teaches, and when one that could not be read is tried again.
+
+The sweep may come twice for the same conversation, and a worker may die over it: one at a time has it, on the database's clock,
+until it lets go or its time is up.
+
+The one writer of verdicts: one row per conversation, whoever comes second reads the first one's; and of runs of the digest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import random
+from typing import Final
+
+from django.db import IntegrityError, connection
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.learning.extraction.models import Extraction
+from apps.learning.model_spend import used
+from apps.learning.retry_delay import next_look_seconds
+from apps.llm.model_backend import BackendError, Reply
+from apps.skills.models import Skill
+
+# Longer than the one call that is made meanwhile, its deadline included.
+LEASE_SECONDS: Final = 180
+
+_CLAIM: Final = """
+INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_attempt_at, failures, failure_code)
+VALUES (app_tenant(), %(conversation)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0, '')
+ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET lease_until = excluded.lease_until
+ WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_attempt_at <= statement_timestamp())
+RETURNING failures
+"""
+_LET_GO: Final = """
+UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
+       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s,
+       failure_code = %(failure_code)s
+ WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
+"""
+
+
+def claim(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
+    """Take a conversation for one look: how often the model failed over it so far, or None where it is not to be had now.
+
+    `at_once` is for a person who asks: it does not wait until the next look is due, though for another worker it does.
+    """
+    given = {"conversation": conversation.pk, "lease": LEASE_SECONDS, "at_once": at_once}
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM, given)
+        row = cursor.fetchone()
+    return int(row[0]) if row else None
+
+
+def put_off(conversation: Conversation, failures: int, error: BackendError, *, actor: Actor) -> None:
+    """Let go of a conversation over which the model failed, until the next look is due."""
+    wait = next_look_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
+    _let_go(conversation, wait, failures, error.code, actor)
+
+
+def let_go(conversation: Conversation, failures: int, *, actor: Actor) -> None:
+    """Let go of a conversation that was not looked at after all."""
+    _let_go(conversation, 0.0, failures, "", actor)
+
+
+def _let_go(conversation: Conversation, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
+    given: dict[str, int | float | str] = {
+        "conversation": conversation.pk,
+        "wait": wait,
+        "failures": failures,
+        "failure_code": failure_code,
+    }
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_LET_GO, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict about to be written, with the model's answer it rests on, if one was asked."""
+
+    verdict: Extraction.Verdict
+    reason: str
+    reply: Reply | None = None
+    tool_names: tuple[str, ...] = ()
+    masked_counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
+    """Write a verdict without a draft, or read the one another worker wrote meanwhile."""
+    try:
+        return write_verdict(conversation, finding, actor=actor, skill=None)
+    except IntegrityError:
+        return verdict_on(conversation, actor=actor)
+
+
+def verdict_on(conversation: Conversation, *, actor: Actor) -> Extraction:
+    """The verdict that stands."""
+    with acting(actor):
+        return Extraction.objects.get(conversation=conversation)
+
+
+def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor, skill: Skill | None) -> Extraction:
+    """Write the verdict; raises IntegrityError where there is one already."""
+    with acting(actor):
+        return Extraction.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=conversation.agent_id,
+            conversation=conversation,
+            verdict=finding.verdict,
+            reason=finding.reason,
+            skill=skill,
+            tool_names=list(finding.tool_names),
+            masked_counts=dict(finding.masked_counts),
+            **used(finding.reply, actor=actor),
+        )

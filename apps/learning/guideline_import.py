@@ -1,0 +1,100 @@
+"""A support desk's written guidelines as runbooks: flows, each with subflows of actions and instructions; pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from apps.learning.extraction.vetting import SECTIONS
+from apps.llm.model_backend import Json
+from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
+
+# What a guideline's button is called where there is none.
+_NO_BUTTON: Final = frozenset({"", "n/a"})
+_UNSAID: Final = "The guideline says nothing of this."
+
+
+@dataclass(frozen=True, slots=True)
+class Guideline:
+    """One runbook as it would be drafted."""
+
+    name: str
+    title: str
+    category: str
+    description: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A guideline that is none; `where` names flow and subflow, `reason` says what to mend."""
+
+    where: str
+    reason: str
+
+
+class NotGuidelines(Exception):
+    """The file as a whole has another form."""
+
+
+def guidelines_in(found: Json) -> Iterator[Guideline | Malformed]:
+    """Every subflow of every flow, in the order of the file. Raises NotGuidelines where there is nothing of the kind."""
+    if not isinstance(found, Mapping) or not found:
+        raise NotGuidelines("Expected an object with a flow under each of its names.")
+    for flow, told in found.items():
+        subflows = told.get("subflows") if isinstance(told, Mapping) else None
+        if not isinstance(told, Mapping) or not isinstance(subflows, Mapping):
+            yield Malformed(flow, "Expected an object with an object `subflows` in it.")
+            continue
+        for title, subflow in subflows.items():
+            yield _guideline(flow, title, _words(told.get("description")), subflow)
+
+
+def _guideline(flow: str, title: str, about: str, subflow: Json) -> Guideline | Malformed:
+    where = f"{flow}: {title}"
+    instructions = subflow.get("instructions") if isinstance(subflow, Mapping) else None
+    actions = subflow.get("actions") if isinstance(subflow, Mapping) else None
+    if not isinstance(actions, Sequence) or isinstance(actions, str) or not actions:
+        return Malformed(where, "Expected a list `actions` with at least one action.")
+    steps = [_step(action) for action in actions]
+    if "" in steps:
+        return Malformed(where, f"Action {steps.index('') + 1} has no `text`.")
+    said = _texts(instructions)
+    matter = f"{where} ({about})." if about else f"{where}."
+    numbered = [f"{number}. {step}" for number, step in enumerate([*steps, *said[1:]], 1)]
+    texts = (" ".join([matter, *said[:1]]), "\n".join(numbered), _UNSAID, _UNSAID)
+    body = "\n\n".join(f"## {section}\n{text}" for section, text in zip(SECTIONS, texts, strict=True))
+    return Guideline(slug(where), where, slug(flow), _first_words(texts[0]), body)
+
+
+def _step(action: Json) -> str:
+    """One numbered step with its remarks below it; empty, where nothing is said."""
+    if not isinstance(action, Mapping):
+        return ""
+    text, button = _words(action.get("text")), _words(action.get("button"))
+    if not text:
+        return ""
+    lines = [text, *(f"   - {remark}" for remark in _texts(action.get("subtext")))]
+    is_named = button.lower() in _NO_BUTTON or any(f"[{button}]" in line for line in lines)
+    return "\n".join(lines if is_named else [f"[{button}] {text}", *lines[1:]])
+
+
+def _texts(found: Json) -> list[str]:
+    """The words of a list, or of a single text."""
+    if isinstance(found, str):
+        found = [found]
+    if not isinstance(found, Sequence):
+        return []
+    return [words for each in found if (words := _words(each))]
+
+
+def _words(found: Json) -> str:
+    return " ".join(found.split()) if isinstance(found, str) else ""
+
+
+def _first_words(text: str) -> str:
+    """The beginning of a text, as whole sentences where more than one ends in time, else as whole words."""
+    if len(text) <= DESCRIPTION_CHARACTERS:
+        return text
+    cut = text[: DESCRIPTION_CHARACTERS - 1]
+    sentences = cut.count(". ")
+    return cut[: cut.rfind(". ") + 1] if sentences > 1 else cut.rpartition(" ")[0] + "…"

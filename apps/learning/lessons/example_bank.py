@@ -1,0 +1,56 @@
+"""A correction that a person makes an example for all customers, masked again by all that is known of its people (Z-12)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import Line
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.learning.conversation_transcript import transcript
+from apps.learning.lessons.actions import keep_example
+from apps.learning.lessons.example_rules import Words
+from apps.learning.lessons.models import Example, Lesson
+from apps.learning.lessons.rules import LessonSource
+from apps.learning.private_data import known_about, own_templates
+from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.masking import Firewall
+
+# Of a lesson with many cases, the latest.
+CONVERSATIONS_READ: Final = 10
+
+
+def is_correction(lesson: Lesson) -> bool:
+    """Whether it has a draft and what a person sent in its place."""
+    return lesson.source == LessonSource.EDITED_DRAFT
+
+
+def words_of(lesson: Lesson) -> Words:
+    """What the lesson says, masked when its case was written down."""
+    return Words(lesson.situation, lesson.problem, lesson.correction)
+
+
+def keep_as_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
+    """Keep the lesson's words, or those that this person wrote instead; what identifies somebody is masked in either."""
+    authorize(actor, Act.EXAMPLE_ADD, lesson.tenant_id, agent_id=lesson.agent_id)
+    if not is_correction(lesson):
+        sentence = "Only what a person changed in a draft is an example. This lesson came of something else."
+        raise Invalid(sentence, {"lesson_id": [sentence]})
+    with acting(actor):
+        firewall = Firewall.against(_known(lesson, actor), templates=own_templates(actor))
+        return keep_example(lesson, actor=actor, words=replace(words_of(lesson), **words), firewall=firewall)
+
+
+def _known(lesson: Lesson, actor: Actor) -> Known:
+    """What is somebody's in the conversations that it came of."""
+    ids = lesson.cases.order_by("-pk").values_list("conversation_id", flat=True)[:CONVERSATIONS_READ]
+    known = Known()
+    for conversation in Conversation.objects.visible_to(actor).filter(pk__in=[each for each in ids if each]):
+        written = InboundEvent.objects.filter(conversation=conversation, kind=InboundEvent.Kind.MESSAGE)
+        lines = [Line("customer", text) for text in written.values_list("text", flat=True)]
+        known |= known_about(conversation, [*transcript(conversation), *lines], actor)
+    return known

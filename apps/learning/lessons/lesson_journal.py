@@ -1,0 +1,106 @@
+"""The one writer of lessons, their cases, and the cases of clusters: each counts once, whoever comes with it and how often."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models.functions import Now
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, hold_name
+from apps.learning.lessons.lesson_cases import Case, Told
+from apps.learning.lessons.models import EditCluster, EditClusterCase, LearningVersion, Lesson, LessonCase
+from apps.learning.lessons.rules import (
+    FIRST_CONFIDENCE,
+    LessonSource,
+    dedup_key,
+    key_of_discard,
+    key_of_edit,
+    seen_again,
+)
+
+_KEYS: Final = {LessonSource.EDITED_DRAFT: key_of_edit, LessonSource.DISCARDED_DRAFT: key_of_discard}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a case was made of: a draft, an escalation, a turn or a proposal, and when it was settled."""
+
+    source: LessonSource
+    source_id: int
+    agent_id: int
+    conversation_id: int | None
+    at: datetime
+
+
+def one_at_a_time(agent_id: int) -> None:
+    """Until the transaction ends nobody else writes or reads this agent's lessons as a whole."""
+    hold_name(f"lessons of agent {agent_id}")
+
+
+def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
+    """Write the case down and count it for its lesson, in one commit; None where somebody did before."""
+    with acting(actor):
+        one_at_a_time(found.agent_id)
+        if LessonCase.objects.filter(source=found.source.value, source_id=found.source_id).exists():
+            return None
+        lesson = _counted(found, case, actor) if isinstance(case, Told) else None
+        return LessonCase.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=found.agent_id,
+            lesson=lesson,
+            source=found.source.value,
+            source_id=found.source_id,
+            conversation_id=found.conversation_id,
+            no_lesson_reason="" if isinstance(case, Told) else case.because,
+            happened_at=found.at,
+            recorded_at=Now(),
+        )
+
+
+def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
+    """The lesson that says this, surer by one case; the first case makes it."""
+    key_of = _KEYS.get(found.source, dedup_key)
+    key = key_of(told.situation, told.problem, told.correction)
+    known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
+    if known is None:
+        return Lesson.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=found.agent_id,
+            situation=told.situation,
+            problem=told.problem,
+            correction=told.correction,
+            source=found.source.value,
+            dedup_key=key,
+            confidence=FIRST_CONFIDENCE[found.source],
+            last_seen_at=found.at,
+            last_case_recorded_at=Now(),
+        )
+    again = seen_again(known.value, found.source, found.at)
+    known.support_count, known.confidence = again.support_count, again.confidence
+    known.last_seen_at, known.last_case_recorded_at, known.learning_version_id = again.last_seen_at, Now(), None
+    known.save(
+        update_fields=["support_count", "confidence", "last_seen_at", "last_case_recorded_at", "learning_version"]
+    )
+    return known
+
+
+def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
+    """Note which lessons were folded into a version, in the commit that makes it: only a new case offers them again."""
+    with acting(actor):
+        Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(learning_version=version)
+
+
+def note_members(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:
+    """Count for a cluster the cases that were not counted yet; how many those were."""
+    with acting(actor):
+        known = set(
+            EditClusterCase.objects.filter(cluster=cluster, case_id__in=case_ids).values_list("case_id", flat=True)
+        )
+        new = sorted(set(case_ids) - known)
+        EditClusterCase.objects.bulk_create(
+            EditClusterCase(tenant_id=actor.tenant_id, cluster=cluster, case_id=case_id, recorded_at=Now())
+            for case_id in new
+        )
+    return len(new)

@@ -1,0 +1,105 @@
+"""The money of the learning: counted in the tenant's day once it is spent, and not spent where customers need what is left.
+
+What a look of the learning used of a model, as its journal keeps it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypedDict
+
+from django.db import connection
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.llm.model_backend import Backend, BackendError, Reply, Request, WhoActs
+from apps.llm.prices import priced
+from apps.tenants.endpoints.price_overrides import own_rates
+
+
+class Used(TypedDict):
+    """The columns that every journal of the learning has."""
+
+    model: str
+    is_stand_in: bool
+    input_tokens: int
+    output_tokens: int
+    cost_micro_usd: int | None
+
+
+def used(reply: Reply | None, *, actor: Actor) -> Used:
+    """What the answer used: `cost_micro_usd` is None of the stand-in and of a model without a price, and 0 where none was asked."""
+    if reply is None:
+        return {"model": "", "is_stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
+    return {
+        "model": reply.model,
+        "is_stand_in": reply.is_stand_in,
+        "input_tokens": reply.usage.prompt_tokens,
+        "output_tokens": reply.usage.output_tokens,
+        "cost_micro_usd": priced(reply, own_rates(actor, timezone.now())),
+    }
+
+
+LOOKS_AGAIN_SECONDS: Final = 900.0
+
+# The day's row is the runtime's; what learning spends stands in columns of its own there, which no turn writes.
+_COUNT: Final = """
+INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, input_tokens, output_tokens,
+                                    cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
+                                    learning_unpriced_calls, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
+VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,
+        (%(cost)s::bigint IS NULL)::integer, coalesce(%(cost)s::bigint, 0), %(input)s, %(output)s)
+    ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET learning_calls = spend.learning_calls + 1,
+       learning_unpriced_calls = spend.learning_unpriced_calls + excluded.learning_unpriced_calls,
+       learning_cost_micro_usd = spend.learning_cost_micro_usd + excluded.learning_cost_micro_usd,
+       learning_input_tokens = spend.learning_input_tokens + excluded.learning_input_tokens,
+       learning_output_tokens = spend.learning_output_tokens + excluded.learning_output_tokens
+"""
+
+
+class LearningWaits(BackendError):
+    """Four fifths of the tenant's budget of the day are spent; the rest is for customers' replies."""
+
+    code: ClassVar[str] = "day_budget_spent"
+    who_acts: ClassVar[WhoActs] = WhoActs.OPERATOR
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Four fifths of the day's budget are spent, and what is left is for customers. This goes on tomorrow, or soon"
+            " after the budget is raised.",
+            retry_after_seconds=LOOKS_AGAIN_SECONDS,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A backend whose answers are counted as what an agent's learning cost, in a commit of their own.
+
+    So money is counted where what it bought is thrown away, as when learning was frozen meanwhile. A worker that dies between the
+    answer and the count leaves one call uncounted. The budget is overrun by one call of each worker at most.
+    """
+
+    backend: Backend
+    agent_id: int
+    actor: Actor
+
+    def complete(self, request: Request) -> Reply:
+        """As the backend answers. Raises `LearningWaits` where the day's money is for customers now."""
+        with acting(self.actor), connection.cursor() as cursor:
+            cursor.execute("SELECT is_learning_budget_reserved(app_tenant())")
+            if cursor.fetchall()[0][0]:
+                raise LearningWaits
+        reply = self.backend.complete(request)
+        count(used(reply, actor=self.actor), self.agent_id, actor=self.actor)
+        return reply
+
+
+def count(spent: Used, agent_id: int, *, actor: Actor) -> None:
+    """Add one call to the agent's day."""
+    given = {
+        "agent": agent_id,
+        "cost": spent["cost_micro_usd"],
+        "input": spent["input_tokens"],
+        "output": spent["output_tokens"],
+    }
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_COUNT, given)

@@ -1,0 +1,1 @@
+"""Reflection: what a day's conversations taught becomes proposals for memory."""

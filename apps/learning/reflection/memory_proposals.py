@@ -1,0 +1,51 @@
+"""What a reflection would have an agent remember: vetted line by line, and brought before a person (R119)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from apps.governance.actors import Actor
+from apps.learning.extraction.eligibility import Refused
+from apps.learning.guardrails.agent_guardrails import taken_over_by
+from apps.learning.guardrails.conflicts_with_guardrails import weakenings
+from apps.learning.lessons.rules import dedup_key
+from apps.learning.reflection.memory_vetting import SHOWN_BY, vet_memory
+from apps.memory.line_proposals import Brought, bring_lines
+from apps.memory.models import AgentMemory
+from apps.prompt.learning_prompts.reflection import MemoryOfDay
+from apps.prompt.memory_lines.line_diff import known
+from apps.text_analysis.pii.masking import Firewall
+
+
+def observe(
+    found: Sequence[MemoryOfDay], agent_id: int, conversations: Sequence[int], firewall: Firewall, *, actor: Actor
+) -> Brought:
+    """Bring what several of the day's `conversations` show before a person; of each line that is not, say why."""
+    bodies = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).values_list("body", flat=True)
+    remembered = {_key(line): line for body in bodies for line in known(body)}
+    held = taken_over_by(agent_id, actor)
+    lines: dict[str, list[int]] = {}
+    said: list[str] = []
+    is_known = False
+    for each in found:
+        cited = [conversations[number - 1] for number in each.conversations if number <= len(conversations)]
+        line = vet_memory(each.text, firewall)
+        if isinstance(line, Refused):
+            said.append(line.reason)
+        elif len(cited) < SHOWN_BY:
+            said.append(f"“{line}” names {len(cited)} conversations that show it; two are needed.")
+        elif weaker := weakenings([line], held):
+            said.append(f"“{line}” is refused. {weaker[0].reason}")
+        elif stands := remembered.get(_key(line)):
+            is_known = True
+            said.append(f"“{line}” is remembered already: “{stands}”.")
+        else:
+            lines[line] = cited
+    if not lines:
+        return Brought(None, tuple(said), is_known)
+    evidence = {"conversation_ids": sorted({pk for cited in lines.values() for pk in cited})}
+    brought = bring_lines(agent_id, list(lines), actor=actor, evidence=evidence)
+    return replace(brought, said=(*said, *brought.said), is_known=brought.is_known or is_known)
+
+
+def _key(line: str) -> str:
+    return dedup_key("", "", line)
