@@ -87,7 +87,7 @@ class Happened:
 def suffer(size: Size, seed: int) -> Happened:
     """The whole story, from the first message to the last row looked at."""
     # What customers do without a broker is the benchmark's business; that the house warns of it is none of its figures.
-    logging.getLogger("apps.runtime.kick").setLevel(logging.ERROR)
+    logging.getLogger("apps.runtime.wakeup").setLevel(logging.ERROR)
     with ground() as stands:
         threads = make_threads(stands)
         close_connections()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db import DatabaseError, InterfaceError, connection
 
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.tool_approvals import let_call
+from apps.runtime.tools.tool_approvals import let_call
 from apps.tools.models import ToolApproval
 from tests.factories import World
 

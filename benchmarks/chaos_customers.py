@@ -10,8 +10,8 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from apps.conversations.actions import receive_message
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.kick import kick_turn
-from apps.runtime.tool_servers import refresh_server
+from apps.runtime.tools.tool_server_refresh import refresh_server
+from apps.runtime.wakeup import kick_turn
 from apps.tenants.actions import amend_agent
 from benchmarks.chaos_ground import Ground
 from tests.actions.others import allow

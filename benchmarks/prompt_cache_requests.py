@@ -16,7 +16,7 @@ from apps.prompt.prompt_input import Event, EventKind, PromptInput, SendMode, Sk
 from apps.prompt.rendering.data_fences import date_line
 from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.rendering.user_turn import user_turn
-from apps.runtime.rules import history_window
+from apps.runtime.limits.turn_limits import history_window
 from benchmarks.prompt_cache_month import Month, Round, Talk, Turn, moment
 from benchmarks.prompt_cache_words import card, memory, passage, persona, profile, prose, skill, text_of, tool
 

@@ -22,7 +22,7 @@ from apps.conversations.actions import receive_message  # noqa: E402
 from apps.conversations.models import Message  # noqa: E402
 from apps.governance.database.actor_transaction import acting  # noqa: E402
 from apps.llm.model_backend import Backend  # noqa: E402
-from apps.runtime.driving import answer  # noqa: E402
+from apps.runtime.worker.sync_driver import answer  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn_figures import SKILL_WORDS  # noqa: E402
 from benchmarks.turn_ground import Ground, statements_in  # noqa: E402

@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--strict", action="store_true", help="fail too where a goal is missed")
     options = parser.parse_args(arguments)
     size = QUICK if options.quick else WHOLE
-    logging.getLogger("apps.runtime.kick").setLevel(logging.ERROR)
+    logging.getLogger("apps.runtime.wakeup").setLevel(logging.ERROR)
     _raise_open_files(size.turns)
     table = Table("what", "figure", "goal", title="Turns that wait for their model, and for each other")
     with ground() as stands:

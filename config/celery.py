@@ -47,14 +47,14 @@ def serve_metrics(**said: Any) -> None:
 def set_alarms(**said: Any) -> None:
     """What the beat will ring stands in the database, so that people see when it does not."""
     del said
-    import_string("apps.runtime.alarms.set_alarms")()
+    import_string("apps.runtime.health.beat_monitor.set_alarms")()
 
 
 @task_prerun.connect
 def note_alarm(task: Any, **said: Any) -> None:
     """A worker was woken, by the beat's alarm where it is one."""
     del said
-    import_string("apps.runtime.alarms.rang")(task.name)
+    import_string("apps.runtime.health.beat_monitor.rang")(task.name)
 
 
 @task_prerun.connect
@@ -82,7 +82,7 @@ class TurnEngine(bootsteps.StartStopStep):
         if "prefork" in parent.pool_cls.__module__:
             raise ImproperlyConfigured("A worker answers turns from one event loop. Start it with --pool=threads.")
         # By name: the web process imports this module too, and has no use for the vendor's SDK.
-        import_string("apps.runtime.waking.start")()
+        import_string("apps.runtime.worker.process.start")()
 
     def info(self, parent: Any) -> dict[str, Any]:  # type: ignore[override]  # Celery takes a dictionary; its stubs say none
         """Celery's `inspect stats` shows the engine beside the pool."""
@@ -96,12 +96,12 @@ class TurnEngine(bootsteps.StartStopStep):
     def stop(self, parent: Any) -> None:
         """Warm shutdown: what runs may finish."""
         del parent
-        import_string("apps.runtime.waking.stop")(settings.TURN_DRAIN_SECONDS)
+        import_string("apps.runtime.worker.process.stop")(settings.TURN_DRAIN_SECONDS)
 
     def terminate(self, parent: Any) -> None:
         """Cold shutdown: what runs is given back at once."""
         del parent
-        import_string("apps.runtime.waking.stop")(0)
+        import_string("apps.runtime.worker.process.stop")(0)
 
 
 app.steps["worker"].add(TurnEngine)
@@ -110,7 +110,7 @@ app.steps["worker"].add(TurnEngine)
 def turns_under_way(state: Any = None) -> list[dict[str, Any]]:
     """`celery -A config inspect turns`: the turns each worker answers now, the oldest first, with age and tenant."""
     del state
-    turns: list[dict[str, Any]] = import_string("apps.runtime.waking.turns_under_way")()
+    turns: list[dict[str, Any]] = import_string("apps.runtime.worker.process.turns_under_way")()
     return turns
 
 

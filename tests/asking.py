@@ -4,10 +4,10 @@ from typing import Any
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.budgets import Money
-from apps.runtime.delegating import ask_agent
-from apps.runtime.driving import answer
+from apps.runtime.limits.turn_budgets import Money
 from apps.runtime.models import Turn
+from apps.runtime.tools.delegation_tools import ask_agent
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import reply, take, tell, tool
 from tests.factories import World, make_conversation, make_invokable
 from tests.standing_in import StandIn

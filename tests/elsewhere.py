@@ -9,10 +9,10 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
-from apps.runtime.calling_elsewhere import call_tool
-from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.external_tool_calls import call_tool
+from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.turn_report import Report, Reported, take_report
 from apps.runtime.models import Turn
-from apps.runtime.reporting import Report, Reported, take_report
 from apps.tenants.authentication.actor_resolution import system_actor
 from tests.factories import World
 

@@ -17,8 +17,8 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.runtime.deliveries import take_delivery
-from apps.runtime.parcels import Parcel
+from apps.runtime.webhook_delivery.delivery_lease import take_delivery
+from apps.runtime.webhook_delivery.payloads import Parcel
 from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries

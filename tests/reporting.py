@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.learning.reply_reports import report_reply
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from tests.factories import World, make_event
 from tests.surfaces.console.browsing import decision_of
 from tests.waiting import make_waiting_draft

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.runtime.scheduling import run_now
+from apps.runtime.schedules.schedule_runner import run_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

@@ -30,7 +30,7 @@ from apps.learning.lessons.example_bank import keep_as_example
 from apps.learning.lessons.lesson_capture import capture
 from apps.learning.lessons.lesson_journal import note_members
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_event

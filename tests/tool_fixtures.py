@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 from pytest_django import Settings
 
-from apps.runtime.tool_servers import refresh_server
+from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.tools.models import ToolServer
 from tests.factories import World, make_world
 from tests.tool_server import Served, running_tool_server

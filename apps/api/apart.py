@@ -17,7 +17,7 @@ from apps.api.views import ActorView
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.prompt.prompt_diff import Hunk
-from apps.runtime.apart import Apart, apart, sessions_open_to
+from apps.runtime.explain.prompt_diff import Apart, apart, sessions_open_to
 
 PARAMETERS = frozenset({"with"})
 NAMED = "Name another session by its number, such as with=12, or leave it out for what a new one would be told now."

@@ -21,7 +21,7 @@ from apps.api.views import ActorView
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.governance.policy.table import Act
-from apps.runtime.hearing import heard_by, whose_file
+from apps.runtime.taint_attribution import heard_by, whose_file
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
 from apps.skills.attachments.attachment_access import refuse_fetch

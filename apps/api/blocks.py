@@ -21,7 +21,7 @@ from apps.memory.actions import amend_block, approve_block, create_block, write_
 from apps.memory.line_dates import date_block
 from apps.memory.models import MemoryBlock
 from apps.memory.write_holds import told
-from apps.runtime.hearing import heard_by
+from apps.runtime.taint_attribution import heard_by
 
 VALUES = ("label", "body", "is_read_only", "is_pinned")
 

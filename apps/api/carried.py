@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from apps.api.queries import refuse_unknown, version_named
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
-from apps.runtime.told import COUNTED, SHOWN, WhoWasTold, who_was_told
+from apps.runtime.explain.exposure import COUNTED, SHOWN, WhoWasTold, who_was_told
 
 PARAMETERS = frozenset({"version", "line"})
 NAMED = "Name the version by its number, such as version=3."

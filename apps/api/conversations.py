@@ -27,9 +27,9 @@ from apps.desk.queues import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act
+from apps.runtime.health.stuck_turns import KINDS, stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.sending import hand_back, length_of, write_to_customer
-from apps.runtime.stuck import KINDS, stuck_turns
+from apps.runtime.turns.operator_replies import hand_back, length_of, write_to_customer
 
 STUCK: Final = tuple((kind, kind) for kind in KINDS)
 

@@ -7,7 +7,7 @@ from rest_framework.serializers import CharField, DateTimeField, IntegerField, S
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.runtime.curation import ANY, Curated, suggested_for
+from apps.runtime.skill_curation import ANY, Curated, suggested_for
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import Cause, Newer, Share, Suggestion
 

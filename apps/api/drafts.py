@@ -15,7 +15,7 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.desk.models import Draft
 from apps.governance.policy.table import Act
-from apps.runtime.sending import send_out, turn_down
+from apps.runtime.turns.operator_replies import send_out, turn_down
 
 READ = "The draft's version that was read."
 

@@ -16,12 +16,12 @@ from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
 from apps.llm.request_body import arguments_of
-from apps.runtime.calling_elsewhere import call_tool
-from apps.runtime.framed import framed
-from apps.runtime.handing_out import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.external_tool_calls import call_tool
+from apps.runtime.external.report_parsing import FAILURE_CHARACTERS, ID_CHARACTERS
+from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.turn_report import Report, Reported, take_report
+from apps.runtime.external.user_turn_sections import framed
 from apps.runtime.models import Turn
-from apps.runtime.reported import FAILURE_CHARACTERS, ID_CHARACTERS
-from apps.runtime.reporting import Report, Reported, take_report
 
 MESSAGES_AT_ONCE = 20
 KEPT_BACK = "An agent opens sessions by its own token; people and workers do not."

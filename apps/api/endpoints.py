@@ -15,7 +15,7 @@ from apps.api.rows import STAMPS, Shown
 from apps.api.views import ActorView, Rows
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.trying import Tried, try_endpoint
+from apps.runtime.endpoint_check import Tried, try_endpoint
 from apps.tenants.endpoints.actions import amend_endpoint, create_endpoint, remove_endpoint, rotate_endpoint_key
 from apps.tenants.models import Endpoint
 

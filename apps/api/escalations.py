@@ -18,7 +18,7 @@ from apps.conversations.models import Conversation
 from apps.desk.actions import dismiss_escalation, open_escalation
 from apps.desk.models import Escalation
 from apps.governance.policy.table import Act
-from apps.runtime.sending import answer_question
+from apps.runtime.turns.operator_replies import answer_question
 
 READ = "The escalation's version that was read."
 

@@ -14,7 +14,7 @@ import redis.asyncio
 from redis import RedisError
 
 from apps.api.readers import event
-from apps.runtime.airing import (
+from apps.runtime.streaming.reply_pubsub import (
     AGAIN_SECONDS,
     HEARD,
     HOLDS_SECONDS,

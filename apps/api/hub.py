@@ -23,7 +23,7 @@ from apps.api.rooms import ReviewRoom, Room, ThreadsRoom
 from apps.api.seats import Seats
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
-from apps.runtime.airing import HOLDS_SECONDS
+from apps.runtime.streaming.reply_pubsub import HOLDS_SECONDS
 from apps.telemetry.product_metrics import STREAMS
 from apps.tenants.authentication.credential_recheck import still_standing
 

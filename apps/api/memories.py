@@ -21,7 +21,7 @@ from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.line_dates import date_memory
 from apps.memory.models import AgentMemory
 from apps.memory.write_holds import told
-from apps.runtime.hearing import heard_by
+from apps.runtime.taint_attribution import heard_by
 
 
 class MemoryRow(Shown[AgentMemory]):

@@ -28,9 +28,9 @@ from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.runtime.airing import announce
-from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
+from apps.runtime.streaming.reply_pubsub import announce
+from apps.runtime.wakeup import kick_turn
 from apps.tenants.rules import MOST_STEPS
 
 WAIT = OpenApiParameter("wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0.")

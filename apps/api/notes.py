@@ -18,7 +18,7 @@ from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.taint_attribution import heard_by, whose_words
 
 READ = "The note's version that was read."
 NEW = ("kind", "text", "due_at", "end_user_key")

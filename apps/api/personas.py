@@ -31,7 +31,7 @@ from apps.personas.actions import (
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 from apps.review.decisions import Decided, Yes, approve
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.taint_attribution import heard_by, whose_words
 
 
 class WaitingProposal(Serializer[Any]):

@@ -21,7 +21,7 @@ from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
 from apps.prompt.prompt_input import PromptInput
 from apps.prompt.rendering.segments import Assembled, Span
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.preview import told, told_at
+from apps.runtime.prompt_snapshot.preview import told, told_at
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import AT, moment_said, zone_of

@@ -3,7 +3,7 @@
 from rest_framework.serializers import FloatField, IntegerField, ListField, Serializer, SerializerMethodField
 
 from apps.prompt.prompt_diff import Difference, SlotDifference
-from apps.runtime.foreseeing import Cost, Foreseen
+from apps.runtime.explain.impact import Cost, Foreseen
 
 
 class SlotChangeRow(Serializer[SlotDifference]):

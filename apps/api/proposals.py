@@ -51,8 +51,8 @@ from apps.governance.proposals.approval_rules import rejected_before
 from apps.review.decisions import approve, rebase, undo
 from apps.review.proposal_sheet import sheet_of
 from apps.review.proposal_submission import ask, said_in
-from apps.runtime.foreseeing import foreseen
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.explain.impact import foreseen
+from apps.runtime.taint_attribution import heard_by, whose_words
 from apps.tenants.models import Tenant
 from apps.tenants.review_terms import review_terms
 

@@ -17,7 +17,7 @@ from django.conf import settings
 from rest_framework.exceptions import Throttled
 
 from apps.governance.actors import Actor, Pace
-from apps.runtime.airing import AGAIN_SECONDS, broker
+from apps.runtime.streaming.reply_pubsub import AGAIN_SECONDS, broker
 
 WINDOW_SECONDS: Final = 60
 # The window before is forgotten a while after it ended.

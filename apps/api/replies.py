@@ -16,7 +16,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotVisible
 from apps.prompt.tables_and_charts import FIGURES, Figure
 from apps.runtime.models import ModelCall, Turn
-from apps.runtime.rendering import figures_of
+from apps.runtime.tools.table_and_chart_tools import figures_of
 
 WAIT_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.05

@@ -17,7 +17,7 @@ from apps.api.readers import Reader, Why, event
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.review.inbox_feed import Mark, behind, counts, newest_mark, seen_by
-from apps.runtime.following import Heard, Place, marks_of, since
+from apps.runtime.streaming.conversation_feed import Heard, Place, marks_of, since
 
 logger = logging.getLogger(__name__)
 

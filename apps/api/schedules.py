@@ -24,9 +24,9 @@ from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilte
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
-from apps.runtime.planning import skill_named
-from apps.runtime.schedule_runs import Told, runs_of
-from apps.runtime.scheduling import run_now
+from apps.runtime.schedules.run_history import Told, runs_of
+from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.tools.schedule_tools import skill_named
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

@@ -19,7 +19,7 @@ from apps.api.views import ActorView
 from apps.conversations.models import Message
 from apps.governance.database.full_text_search import Found, rows_with_words
 from apps.governance.errors import NotPermitted
-from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, rows_read
+from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, rows_read
 from apps.tenants.tenant_clock import zone_of
 from apps.text_analysis.search_excerpts import excerpt_of, words_of
 

@@ -30,8 +30,8 @@ from apps.api.rows import Shown, agent_key
 from apps.api.schema import refusal
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
+from apps.runtime.explain.turn_retrieval import TURNS_TOLD, ReadInTurn, read_in
 from apps.runtime.models import Session, SessionPart
-from apps.runtime.retrieval import TURNS_TOLD, ReadInTurn, read_in
 
 LINE = ("id", "conversation_id", "agent_key", "snapshot_at", "last_turn_at", "prefix_sha256", "tool_names")
 

@@ -11,7 +11,7 @@ from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.taint_attribution import heard_by, whose_words
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, revise_skill
 from apps.skills.models import TEXTS, Skill
 from apps.skills.proposals import propose_revision

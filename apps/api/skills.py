@@ -26,7 +26,7 @@ from apps.api.versions import Versioned
 from apps.governance.errors import Conflicting
 from apps.governance.governed_write import authorize, may, refuse_stale
 from apps.governance.policy.table import Act
-from apps.runtime.curation import curated
+from apps.runtime.skill_curation import curated
 from apps.skills.actions import (
     count_use,
     discard_skill,

@@ -14,8 +14,8 @@ from apps.api.hub import hub, seats
 from apps.api.readers import Reader, began
 from apps.api.rooms import ThreadsRoom
 from apps.governance.errors import Invalid, NotVisible
-from apps.runtime.airing import announce
-from apps.runtime.following import Place, place_of
+from apps.runtime.streaming.conversation_feed import Place, place_of
+from apps.runtime.streaming.reply_pubsub import announce
 
 
 # Whoever writes is refused as everywhere in the API, in its words; nothing is written here.

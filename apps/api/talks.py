@@ -26,7 +26,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.kick import kick_turn
+from apps.runtime.wakeup import kick_turn
 
 
 class TalkRow(Shown[Conversation]):

@@ -11,7 +11,7 @@ from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy.table import Act
-from apps.runtime.tool_approvals import forbid_call, let_call
+from apps.runtime.tools.tool_approvals import forbid_call, let_call
 from apps.tools.models import ToolApproval
 
 

@@ -15,7 +15,7 @@ from apps.api.rows import STAMPS, Shown
 from apps.api.views import ActorView, Rows
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.tool_servers import Asked, refresh_server
+from apps.runtime.tools.tool_server_refresh import Asked, refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import ToolServer
 

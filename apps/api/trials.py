@@ -24,7 +24,7 @@ from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.review.proposal_sheet import untried_because
-from apps.runtime.forgetting import forget_due
+from apps.runtime.off_the_record_erasure import forget_due
 
 
 class TrialRow(Shown[Conversation]):

@@ -71,7 +71,7 @@ from apps.api.versions import Versioned
 from apps.api.views import Nowhere, Rows
 from apps.api.webhooks import DeliveryView, WebhookView
 from apps.api.why import WhyView
-from apps.runtime.told import TOLD
+from apps.runtime.explain.exposure import TOLD
 
 router = SimpleRouter()
 router.trailing_slash = "/?"

@@ -13,8 +13,8 @@ from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
 from apps.prompt.prompt_input import SendMode
 from apps.prompt.text_reuse.source_overlap import Stretch
+from apps.runtime.explain.reply_sources import Place, Stood, Why, why
 from apps.runtime.models import ToolStep, Turn
-from apps.runtime.why import Place, Stood, Why, why
 
 
 class StretchRow(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.utils.timesince import timesince
 
-from apps.runtime.alarms import Ringing
+from apps.runtime.health.beat_monitor import Ringing
 
 # What somebody who reads the page calls it.
 TITLES: Final[Mapping[str, str]] = {

@@ -23,8 +23,8 @@ from apps.governance.errors import GovernanceError
 from apps.governance.row_ids import LARGEST_NUMBER
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_diff import Handover, Line
-from apps.runtime.apart import Apart, Explained, apart, earlier, sessions_open_to
-from apps.runtime.causes import Cause
+from apps.runtime.explain.prompt_diff import Apart, Explained, apart, earlier, sessions_open_to
+from apps.runtime.explain.prompt_diff_causes import Cause
 from apps.runtime.models import Session
 
 

@@ -27,7 +27,7 @@ from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 from apps.prompt.prompt_input import Flavour
-from apps.runtime.kick import kick_turn
+from apps.runtime.wakeup import kick_turn
 from apps.tenants.models import Agent
 
 TALKS_SHOWN = 30

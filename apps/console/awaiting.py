@@ -26,8 +26,8 @@ from apps.learning.contradictions.models import Contradiction
 from apps.learning.lessons.models import EditCluster, LearningVersion
 from apps.memory.models import MemoryTier
 from apps.review.proposal_queues import OVERDUE_AFTER, overdue
+from apps.runtime.health.stuck_turns import TRIED_FOR, stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.stuck import TRIED_FOR, stuck_turns
 from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 

@@ -15,7 +15,7 @@ from apps.console.titles import title_of
 from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.prompt.memory_lines.line_diff import bare, lines_of
-from apps.runtime.told import COUNTED, PARTS_READ, SHOWN, who_was_told
+from apps.runtime.explain.exposure import COUNTED, PARTS_READ, SHOWN, who_was_told
 
 LINES_OFFERED: Final = 60
 LARGEST_VERSION: Final = 2**31 - 1

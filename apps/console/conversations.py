@@ -29,8 +29,8 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.policy.table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
-from apps.runtime.retrieval import Retrieval, retrieval_of
 
 TURNS_SHOWN = 50
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.console.requests import actor_of
 from apps.console.row_urls import url_of_subject
-from apps.runtime.curation import ANY, curated, suggested_for
+from apps.runtime.skill_curation import ANY, curated, suggested_for
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import Cause
 

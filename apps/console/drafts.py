@@ -19,7 +19,7 @@ from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.sending import send_out, turn_down
+from apps.runtime.turns.operator_replies import send_out, turn_down
 
 
 class Sending(Decision):

@@ -23,7 +23,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.runtime.trying import try_endpoint
+from apps.runtime.endpoint_check import try_endpoint
 from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,

@@ -20,7 +20,7 @@ from apps.desk.models import Escalation
 from apps.desk.rules import ANSWER_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.sending import answer_question
+from apps.runtime.turns.operator_replies import answer_question
 
 
 class Answering(Decision):

@@ -21,9 +21,9 @@ from apps.console.stuck import LABELS, STUCK
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.notifications.models import EmailNotification
-from apps.runtime.alarms import Ringing, ringing
+from apps.runtime.health.beat_monitor import Ringing, ringing
+from apps.runtime.health.worker_ping import Answering, answering
 from apps.runtime.models import Turn
-from apps.runtime.workers import Answering, answering
 from apps.tenants.due_work import Waiting, waiting_work
 from apps.webhooks.models import Delivery, Webhook
 

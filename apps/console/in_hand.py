@@ -13,7 +13,7 @@ from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_actor
 from apps.governance.policy.table import Act
-from apps.runtime.sending import hand_back, length_of, write_to_customer
+from apps.runtime.turns.operator_replies import hand_back, length_of, write_to_customer
 
 
 class Writing(Decision):

@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction.models import Extraction
 from apps.learning.lineage import Descendant, descendants
-from apps.runtime.carrying import SESSIONS_NAMED, sessions_carrying
+from apps.runtime.explain.exposure import SESSIONS_NAMED, sessions_carrying
 
 
 @dataclass(frozen=True, slots=True)

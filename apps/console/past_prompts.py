@@ -20,7 +20,7 @@ from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.rendering.segments import Assembled
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.preview import told_at
+from apps.runtime.prompt_snapshot.preview import told_at
 from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import moment_said, zone_of
 

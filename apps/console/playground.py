@@ -32,9 +32,9 @@ from apps.governance.policy.table import Act
 from apps.governance.row_ids import number_of_row
 from apps.prompt.prompt_input import Flavour
 from apps.review.proposal_sheet import untried_because
-from apps.runtime.forgetting import forget_due
-from apps.runtime.kick import kick_turn
 from apps.runtime.models import Session
+from apps.runtime.off_the_record_erasure import forget_due
+from apps.runtime.wakeup import kick_turn
 from apps.tenants.models import Agent
 
 SHOWN = 30

@@ -12,7 +12,7 @@ from apps.governance.proposals.approval_rules import Would
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import Part, Segment
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.gather import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.tenants.models import Agent
 
 

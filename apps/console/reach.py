@@ -10,7 +10,7 @@ from apps.governance.models import Proposal
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_diff import Difference
 from apps.review.proposal_sheet import Sheet
-from apps.runtime.foreseeing import foreseen, reached
+from apps.runtime.explain.impact import foreseen, reached
 
 
 def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Final
 from django.db.models import Model
 from django.urls import NoReverseMatch, reverse
 
-from apps.runtime.told import TOLD
+from apps.runtime.explain.exposure import TOLD
 
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:

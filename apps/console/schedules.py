@@ -15,8 +15,8 @@ from apps.console.panels import Panels
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.schedule_runs import COUNTED_DAYS, last_runs, runs_of, totals_of
-from apps.runtime.scheduling import run_now
+from apps.runtime.schedules.run_history import COUNTED_DAYS, last_runs, runs_of, totals_of
+from apps.runtime.schedules.schedule_runner import run_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

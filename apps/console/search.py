@@ -24,7 +24,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.full_text_search import Found, rows_with_words
 from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine, ProfileLine
-from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
+from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
 from apps.text_analysis.search_excerpts import Piece, excerpt_of, words_of
 
 A_PAGE: Final = 50

@@ -21,9 +21,9 @@ from apps.console.titles import moment
 from apps.llm.token_estimate import tokens_of
 from apps.prompt.prompt_input import Slot, Source
 from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
+from apps.runtime.explain.turn_retrieval import TURNS_TOLD, read_in
 from apps.runtime.models import ModelCall, Session, SnapshotPart
-from apps.runtime.playground import KIND
-from apps.runtime.retrieval import TURNS_TOLD, read_in
+from apps.runtime.prompt_snapshot.playground_proposal import KIND
 
 CALLS_SHOWN = 100
 UNREADABLE = (

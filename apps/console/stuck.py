@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.requests import actor_of
+from apps.runtime.health.stuck_turns import stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.stuck import stuck_turns
 
 STUCK: Final = "stuck"
 LABELS: Final = {

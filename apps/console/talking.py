@@ -17,8 +17,8 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.errors import GovernanceError
 from apps.kill_switches.models import KillSwitch
+from apps.runtime.kill_switch_checks import stop_of
 from apps.runtime.models import Turn
-from apps.runtime.stops import stop_of
 from apps.tenants.authentication.actor_resolution import system_actor
 
 

@@ -17,7 +17,7 @@ from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.tool_approvals import forbid_call, let_call
+from apps.runtime.tools.tool_approvals import forbid_call, let_call
 from apps.tools.models import WHY_CHARACTERS, ToolApproval
 
 Status = ToolApproval.Status

@@ -20,7 +20,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.runtime.tool_servers import refresh_server
+from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolServer
 from apps.tools.tool_limits import Definition

@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
 from apps.prompt.tables_and_charts import Figure
-from apps.runtime.rendering import figures_of
+from apps.runtime.tools.table_and_chart_tools import figures_of
 
 
 @dataclass(frozen=True, slots=True)

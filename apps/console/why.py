@@ -18,7 +18,7 @@ from apps.console.usage import total
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_input import SendMode, Slot, Source
 from apps.prompt.text_reuse.source_overlap import Cut, cut
-from apps.runtime.why import Place, Stood, Why, why
+from apps.runtime.explain.reply_sources import Place, Stood, Why, why
 
 REPEATED_SHOWN: Final = 20
 # So many stand open; one looks at the others if one likes.

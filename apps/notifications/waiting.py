@@ -12,8 +12,8 @@ from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.notifications.rules import Kind
 from apps.review.proposal_queues import OVERDUE_AFTER
+from apps.runtime.health.stuck_turns import stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.stuck import stuck_turns
 from apps.tools.models import ToolApproval
 from apps.webhooks.models import Delivery, Webhook
 

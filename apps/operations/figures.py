@@ -10,7 +10,7 @@ from django.db import Error, connection
 from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from apps.runtime.alarms import ringing
+from apps.runtime.health.beat_monitor import ringing
 from apps.telemetry.prometheus import NAMESPACE
 
 Family = type[GaugeMetricFamily] | type[CounterMetricFamily]

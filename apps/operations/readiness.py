@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.governance.database_drift.security_catalog import security_drift
-from apps.runtime.airing import broker
-from apps.runtime.alarms import ringing
+from apps.runtime.health.beat_monitor import ringing
+from apps.runtime.streaming.reply_pubsub import broker
 
 WELL: Final = "well"
 # Reading all walls takes the tenth of a second; they change with a release.

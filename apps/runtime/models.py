@@ -1,6 +1,14 @@
 """Frozen sessions, the turns taken in them, and what each model call used. Journal tables: one writer, no change record.
 
 Every look-up names the tenant, or row security does, so what a composite key begins with has no index of its own.
+
+When the beat last woke the house.
+
+What workers know of endpoints that fail.
+
+What a turn has besides, where somebody else runs the agent that takes it.
+
+What a day costs: a counter beside the books, written in their statements.
 """
 
 import json
@@ -11,10 +19,107 @@ from django.db import models
 from django.db.models.functions import Now
 
 from apps.prompt.cache.cost_attribution import SlotCharge, charges_of
-from apps.runtime.alarm_models import PeriodicTask
-from apps.runtime.breaker_models import CircuitBreaker
-from apps.runtime.elsewhere_models import TakenElsewhere
-from apps.runtime.spend_models import Spend
+from apps.runtime.limits.circuit_breaker import State
+
+
+class PeriodicTask(models.Model):
+    """One entry of the beat's table: how often it is due, and when a worker was last woken by it. It is no tenant's."""
+
+    task = models.CharField(max_length=120, primary_key=True)
+    interval_seconds = models.FloatField()
+    registered_at = models.DateTimeField(help_text="When a beat first had it in its table.")
+    last_run_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.task
+
+
+class CircuitBreaker(models.Model):
+    """What is known of a failing model at an endpoint; 0 is the installation's.
+
+    It is no tenant's: tenants share the installation's endpoint, and whoever's call fails there spares the others theirs.
+    """
+
+    endpoint_id = models.BigIntegerField()
+    model = models.CharField(max_length=80)
+    state = models.CharField(max_length=10, default=State.CLOSED.value)
+    failures = models.PositiveIntegerField(default=0)
+    calls = models.PositiveIntegerField(default=0)
+    window_started_at = models.DateTimeField(null=True)
+    opened_until = models.DateTimeField(null=True)
+    opened_for_seconds = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["endpoint_id", "model"], name="model_has_one_breaker_at_an_endpoint"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=[state.value for state in State]), name="breaker_is_in_a_known_state"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.state})"
+
+
+class TakenElsewhere(models.Model):
+    """`external_user_turn` is the user turn as it was handed out, with its owners, until the turn ends.
+
+    `report_sha256` tells its report.
+    """
+
+    external_user_turn = models.JSONField(null=True)
+    report_sha256 = models.CharField(max_length=64, blank=True, db_default="")
+
+    class Meta:
+        abstract = True
+
+
+class Spend(models.Model):
+    """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
+
+    `cost_micro_usd` is that of turns and knows nothing of `unpriced_calls`; what looks of the learning used stands beside it, with
+    prompts as one count of tokens. `budget_escalated_at` is when a person was asked, as the tenant's budget of the day was spent.
+    """
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    day = models.DateField()
+    calls = models.PositiveIntegerField(default=0)
+    unpriced_calls = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    cache_read_tokens = models.PositiveBigIntegerField(default=0)
+    cache_write_5m_tokens = models.PositiveBigIntegerField(default=0)
+    cache_write_1h_tokens = models.PositiveBigIntegerField(default=0)
+    learning_calls = models.PositiveIntegerField(db_default=0)
+    learning_unpriced_calls = models.PositiveIntegerField(db_default=0)
+    learning_cost_micro_usd = models.PositiveBigIntegerField(db_default=0)
+    learning_input_tokens = models.PositiveBigIntegerField(db_default=0)
+    learning_output_tokens = models.PositiveBigIntegerField(db_default=0)
+    budget_escalated_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-day", "agent_id"]
+        verbose_name = "spend of a day"
+        verbose_name_plural = "spend"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "day"], name="agent_has_one_count_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}"
+
+    @property
+    def all_calls(self) -> int:
+        """Of turns and of the learning."""
+        return self.calls + self.learning_calls
+
+    @property
+    def all_cost_micro_usd(self) -> int:
+        """Of turns and of the learning: what the day's budget is held against."""
+        return self.cost_micro_usd + self.learning_cost_micro_usd
+
 
 # Django looks for an app's models here.
 __all__ = [

@@ -2,12 +2,12 @@
 
 from celery import shared_task
 
-from apps.runtime.backends import turn_backend, turn_backend_at
-from apps.runtime.contradicting import attempt_look
-from apps.runtime.driving import answer
-from apps.runtime.relaying import tell_of_pause
-from apps.runtime.tool_servers import refresh_due
-from apps.runtime.waking import wake
+from apps.runtime.contradiction_scan import attempt_look
+from apps.runtime.tools.delegation_answers import tell_of_pause
+from apps.runtime.tools.tool_server_refresh import refresh_due
+from apps.runtime.worker.model_backends import turn_backend, turn_backend_at
+from apps.runtime.worker.process import wake
+from apps.runtime.worker.sync_driver import answer
 from apps.tenants.due_work import due_work
 
 

@@ -6,8 +6,8 @@ from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import Backend
-from apps.runtime.driving import answer
 from apps.runtime.models import Session, Turn
+from apps.runtime.worker.sync_driver import answer
 from tests.factories import World
 from tests.standing_in import StandIn
 

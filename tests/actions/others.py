@@ -3,8 +3,8 @@
 from typing import Any
 
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep, Turn
+from apps.runtime.worker.sync_driver import answer
 from apps.tools.actions import allow_tool
 from apps.tools.models import AgentTool, ToolServer
 from tests.actions.conversing import tell, turn_of

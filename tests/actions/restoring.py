@@ -9,8 +9,8 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, Target, plan
 from apps.restore.restoring import restore
-from apps.runtime.gather import gather_at
-from apps.runtime.preview import told
+from apps.runtime.prompt_snapshot.preview import told
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather_at
 from apps.tenants.models import Agent
 from tests.factories import (
     World,

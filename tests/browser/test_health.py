@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.alarms import set_alarms
+from apps.runtime.health.beat_monitor import set_alarms
 from apps.runtime.models import ModelCall
 from tests.browser.accessibility import UNFOLD, WIDER, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
-from apps.runtime.sending import turn_down
+from apps.runtime.turns.operator_replies import turn_down
 from tests.browser.accessibility import flaws
 from tests.browser.conftest import Console
 from tests.browser.test_console import sign_in

@@ -10,7 +10,7 @@ from apps.governance.models import Proposal, Taint
 from apps.launcher.postgres import Postgres
 from apps.personas.models import Persona
 from apps.review.proposal_submission import ask
-from apps.runtime.driving import answer
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import reply
 from tests.browser.accessibility import UNFOLD, flaws_in_lights
 from tests.browser.conftest import DATABASE, SCREENSHOTS, Console

@@ -16,8 +16,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn
-from apps.runtime.moves import AskModel
-from apps.runtime.turn import begin
+from apps.runtime.turns.turn_machine import AskModel, begin
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import SealedSecret, TenantSettings

@@ -20,7 +20,7 @@ from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
-from apps.runtime.claims import claim
+from apps.runtime.turn_store.turn_claim import claim
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.actions.conversing import tell

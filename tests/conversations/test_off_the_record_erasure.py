@@ -8,8 +8,8 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.off_the_record_erasure import forget_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
-from apps.runtime.forgetting import forget, forget_all
 from apps.runtime.models import ModelCall, ToolStep, Turn
+from apps.runtime.off_the_record_erasure import forget, forget_all
 from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, take, tell, tool
 from tests.factories import World, make_conversation, make_persona, make_world

@@ -17,10 +17,10 @@ from apps.conversations.actions import (
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.deliveries import Answer, note_answer, take_delivery
-from apps.runtime.forgetting import AT_ONCE, forget, forget_all
 from apps.runtime.models import Turn
-from apps.runtime.scheduling import due_now
+from apps.runtime.off_the_record_erasure import AT_ONCE, forget, forget_all
+from apps.runtime.schedules.schedule_runner import due_now
+from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, take_delivery
 from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.delivery_replay import replay_deliveries

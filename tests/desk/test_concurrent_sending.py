@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation
 from apps.desk.models import Draft
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
-from apps.runtime.sending import send_out, write_to_customer
+from apps.runtime.turns.operator_replies import send_out, write_to_customer
 from tests.actions.conversing import lines, tell
 from tests.factories import World, make_conversation, make_world
 from tests.waiting import make_waiting_draft

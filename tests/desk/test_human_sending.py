@@ -24,9 +24,9 @@ from apps.governance.errors import (
     Stale,
     Unseen,
 )
-from apps.runtime.journal import history_of
 from apps.runtime.models import Turn
-from apps.runtime.sending import answer_question, hand_back, length_of, send_out, write_to_customer
+from apps.runtime.turn_store.turn_journal import history_of
+from apps.runtime.turns.operator_replies import answer_question, hand_back, length_of, send_out, write_to_customer
 from tests.actions.conversing import lines, reply, say, take, tell, turn_of
 from tests.factories import World, make_conversation, make_world
 from tests.governance.attempts import NO_RIGHT, attempt

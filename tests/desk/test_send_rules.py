@@ -7,7 +7,7 @@ from apps.desk.models import Draft, SendRule
 from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.models import Turn
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, take, tell, tool
 from tests.factories import World, make_skill, make_world

@@ -16,8 +16,8 @@ from django.db.backends.utils import CursorWrapper
 
 from apps.llm.model_backend import Backend, JsonObject, Reply, Request, Tool
 from apps.runtime.models import ToolStep
-from apps.runtime.others_tools import OthersTool
-from apps.runtime.outside import Outcome, OutsideTool
+from apps.runtime.tools.tool_server_tools import OthersTool
+from apps.runtime.tools.toolbox import Outcome, OutsideTool
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

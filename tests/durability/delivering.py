@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connections
 
-from apps.runtime.couriers import Couriers
+from apps.runtime.webhook_delivery.dispatcher import Couriers
 from apps.tenants.due_work import due_work
 
 SECONDS = 30

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from apps.runtime.outside import LOST
+from apps.runtime.tools.toolbox import LOST
 from tests.durability.effects import Effects
 from tests.durability.elsewhere import NOTED
 from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH

@@ -6,7 +6,7 @@ import aiohttp
 
 from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.models import ToolStep
-from apps.runtime.outside import Outcome, Toolbox
+from apps.runtime.tools.toolbox import Outcome, Toolbox
 
 RepeatSafety = ToolStep.RepeatSafety
 SHAPE: JsonObject = {

@@ -16,10 +16,10 @@ from django.test import override_settings
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.driving import answer
-from apps.runtime.forgetting import forget_due
-from apps.runtime.tool_approvals import let_call
-from apps.runtime.tool_servers import refresh_server
+from apps.runtime.off_the_record_erasure import forget_due
+from apps.runtime.tools.tool_approvals import let_call
+from apps.runtime.tools.tool_server_refresh import refresh_server
+from apps.runtime.worker.sync_driver import answer
 from apps.tools.models import ToolApproval
 from tests.actions.conversing import lines, tell
 from tests.actions.others import allow

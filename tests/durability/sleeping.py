@@ -10,7 +10,7 @@ from psycopg.errors import LockNotAvailable
 
 from apps.conversations.models import InboundEvent
 from apps.launcher.child_processes import wait_until
-from apps.runtime.turn import Turning, begin
+from apps.runtime.turns.turn_machine import Turning, begin
 from tests.durability.stage import DONE, Stage
 from tests.patience import PATIENCE_SECONDS
 

@@ -18,9 +18,9 @@ from apps.conversations.models import InboundEvent
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import create_profile
-from apps.runtime.driving import answer, more_waits
-from apps.runtime.outside import Toolbox
-from apps.runtime.turn import Turning
+from apps.runtime.tools.toolbox import Toolbox
+from apps.runtime.turns.turn_machine import Turning
+from apps.runtime.worker.sync_driver import answer, more_waits
 from tests.actions.conversing import reply, tell
 from tests.durability.counter import effects_at, running_counter
 from tests.durability.invariants import Bill, broken, watch

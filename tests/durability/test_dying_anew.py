@@ -10,7 +10,7 @@ import pytest
 from django.db.backends.utils import CursorWrapper
 
 from apps.llm.model_backend import Reply, Request
-from apps.runtime.driving import answer
+from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import lease_runs_out, lines, reply, tell, turn_of
 from tests.durability.invariants import Bill, Effects, broken

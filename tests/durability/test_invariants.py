@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from apps.llm.model_backend import JsonObject, Tool
-from apps.runtime.driving import answer
 from apps.runtime.models import ToolStep
-from apps.runtime.outside import Outcome, Toolbox
+from apps.runtime.tools.toolbox import Outcome, Toolbox
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import reply, tell, tool
 from tests.durability.invariants import Bill, Effects, broken, counted
 from tests.durability.sentences import AFTER_THE_END

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connections
 
-from apps.runtime.driving import answer
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import tell
 from tests.durability.invariants import Effects, broken
 from tests.factories import World, make_world

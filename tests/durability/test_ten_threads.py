@@ -17,8 +17,8 @@ from django.test import override_settings
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.model_backend import Reply, Request
-from apps.runtime.driving import more_waits
-from apps.runtime.turn import begin
+from apps.runtime.turns.turn_machine import begin
+from apps.runtime.worker.sync_driver import more_waits
 from tests.actions.conversing import tell
 from tests.durability.invariants import Effects, broken
 from tests.factories import World, make_world

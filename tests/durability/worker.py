@@ -20,10 +20,10 @@ django.setup()
 from django.conf import settings  # noqa: E402  # after Django's set-up
 
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
-from apps.runtime.backends import called_elsewhere  # noqa: E402
-from apps.runtime.driving import answer  # noqa: E402
-from apps.runtime.forgetting import forget_due  # noqa: E402
-from apps.runtime.outside import Toolbox  # noqa: E402
+from apps.runtime.off_the_record_erasure import forget_due  # noqa: E402
+from apps.runtime.tools.toolbox import Toolbox  # noqa: E402
+from apps.runtime.worker.model_backends import called_elsewhere  # noqa: E402
+from apps.runtime.worker.sync_driver import answer  # noqa: E402
 from tests.durability.casting import Cast  # noqa: E402
 from tests.durability.crossings import ENDINGS, SIDES, Crossings, WatchedModel, WatchedTool  # noqa: E402
 from tests.durability.delivering import deliver_due  # noqa: E402

@@ -14,7 +14,7 @@ from tests.flows.test_engine import slow_down
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
-ASK = "from apps.runtime.workers import answering; print(answering())"
+ASK = "from apps.runtime.health.worker_ping import answering; print(answering())"
 # The same broker, another of its databases: no worker listens there.
 UNHEARD = "?virtual_host=1"
 

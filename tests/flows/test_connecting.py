@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from apps.launcher.postgres import Postgres
-from apps.runtime.connecting import Connections
+from apps.runtime.worker.db_thread_pool import Connections
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

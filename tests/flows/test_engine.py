@@ -13,8 +13,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
+from apps.runtime.worker.engine import Engine, Limits
 from apps.schedules.models import ScheduleRun
 from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent

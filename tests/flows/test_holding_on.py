@@ -8,8 +8,8 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
+from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
 from tests.factories import make_event, make_persona, make_world
 from tests.flows.test_engine import asked, slow_down, turn_of

@@ -16,10 +16,10 @@ from apps.kill_switches.models import KillSwitch
 from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.model_backend import Listener
-from apps.runtime.claims import Claim
-from apps.runtime.engine import Engine, Limits
-from apps.runtime.loop import CALL_SECONDS
 from apps.runtime.models import Turn
+from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.turns.model_loop import CALL_SECONDS
+from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
 from tests.factories import World, make_event, make_persona, make_world
 from tests.patience import PATIENCE_SECONDS

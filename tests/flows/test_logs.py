@@ -9,7 +9,7 @@ import pytest
 from apps.demo.visitor import Visitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.supervisor import HOST, free_port
-from apps.runtime.alarms import ringing
+from apps.runtime.health.beat_monitor import ringing
 from tests.factories import make_persona, make_world
 from tests.flows.running_product import RunningProduct, fetched
 

@@ -17,7 +17,7 @@ from apps.governance.policy.table import POLICY, Act
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction.models import Extraction
 from apps.prompt.text_limits import IDENTITY_CHARACTERS
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.skills.models import Skill
 from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.campaign import ANN, BOB, OUTSIDE, SILENT, Campaign, Side, rows_of, waged

@@ -11,9 +11,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.runtime.breaking import CALLS_TO_JUDGE
-from apps.runtime.engine import Engine, Limits
+from apps.runtime.limits.circuit_breaker import CALLS_TO_JUDGE
 from apps.runtime.models import CircuitBreaker, Turn
+from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
 from tests.factories import World, make_event, make_persona, make_world
 from tests.patience import PATIENCE_SECONDS

@@ -26,8 +26,8 @@ from apps.personas.models import Persona
 from apps.restore.actions import make_checkpoint
 from apps.review.bulk.eligibility import Verb
 from apps.review.bulk.journal import begin_bulk
-from apps.runtime.driving import answer
-from apps.runtime.scheduling import run_now
+from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.worker.sync_driver import answer
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from tests.commenting import make_comment

@@ -80,7 +80,7 @@ def is_state(field: "models.Field[Any, Any]") -> bool:
 
 
 # Of the first the scene is about what shall change; the proposal it writes has no fields anybody chooses. The second is about an
-# assistant, and what it writes is each member's own: tests/actions/test_assisting.py asks who may.
+# assistant, and what it writes is each member's own: tests/runtime/turns/test_assistant_turns.py asks who may.
 ABOUT_ANOTHER_ROW = {Act.PROPOSAL_SUBMIT, Act.MEMBER_OVERLAY_WRITE}
 CHANGING = {act: model for act, model in changing() if act not in ABOUT_ANOTHER_ROW}
 

@@ -7,7 +7,7 @@ from apps.governance.proposals.approval_rules import joined, support
 from apps.personas.rules import touches as section_touches
 from apps.prompt.builtin_tools import HOUSE, Effect, effect_of, effects_in
 from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.skills.skill_validation import touches
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -26,10 +26,10 @@ class Floor:
 
 # Pure rules that have a name of their own in the domain.
 NAMED_RULES = (
-    "apps/runtime/breaking.py",
-    "apps/runtime/budgets.py",
-    "apps/runtime/fairness.py",
-    "apps/runtime/retrying.py",
+    "apps/runtime/limits/circuit_breaker.py",
+    "apps/runtime/limits/turn_budgets.py",
+    "apps/runtime/worker/fair_queue.py",
+    "apps/runtime/limits/retry_delay.py",
     "apps/learning/distillation/rewrite_vetting.py",
     "apps/learning/extraction/eligibility.py",
     "apps/learning/reflection/memory_vetting.py",
@@ -50,7 +50,7 @@ NAMED_RULES = (
     "apps/skills/import_export/front_matter.py",
     "apps/skills/import_export/import_candidates.py",
     "apps/skills/import_export/skill_md.py",
-    "apps/runtime/rules.py",
+    "apps/runtime/limits/turn_limits.py",
     "apps/skills/skill_validation.py",
     "apps/tools/tool_limits.py",
 )

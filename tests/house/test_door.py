@@ -40,14 +40,14 @@ BAD = [
     ("door", ACTIONS, "def approve(skill, *, actor):\n    with acting(actor):\n        skill.save()"),
     ("writes", "apps/skills/distillation.py", "skill.save()"),
     ("writes", "apps/api/skills.py", "serializer.save(owner=actor)"),
-    ("writes", "apps/runtime/turn.py", "await step.asave()"),
-    ("writes", "apps/runtime/turn.py", "Skill.objects.create(name='x')"),
-    ("writes", "apps/runtime/turn.py", "conversation.messages.create(text='x')"),
-    ("writes", "apps/runtime/turn.py", "Skill.objects.bulk_create(rows)"),
-    ("writes", "apps/runtime/turn.py", "Skill.objects.get_or_create(name='x')"),
-    ("writes", "apps/runtime/turn.py", "Skill.objects.filter(id=1).update(name='x')"),
-    ("writes", "apps/runtime/turn.py", "Skill.objects.filter(id=1).delete()"),
-    ("writes", "apps/runtime/turn.py", "skill.delete()"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "await step.asave()"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.create(name='x')"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "conversation.messages.create(text='x')"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.bulk_create(rows)"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.get_or_create(name='x')"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.filter(id=1).update(name='x')"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.filter(id=1).delete()"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "skill.delete()"),
 ]
 
 LAWFUL = [
@@ -78,8 +78,8 @@ LAWFUL = [
     ("door", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("writes", ACTIONS, "skill.save()"),
     ("writes", "apps/llm/anthropic/sync_client.py", "client.messages.create(model='x')"),
-    ("writes", "apps/runtime/turn.py", "digest.update(text)\ncontext.update({'a': 1})"),
-    ("writes", "apps/runtime/turn.py", "cache.delete(key)"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "digest.update(text)\ncontext.update({'a': 1})"),
+    ("writes", "apps/runtime/turns/turn_machine.py", "cache.delete(key)"),
     ("writes", "apps/skills/migrations/0002_seed.py", "Skill.objects.create(name='x')"),
 ]
 

@@ -29,7 +29,7 @@ BAD = [
     ("ids", TASKS, "@shared_task\ndef wake(conversation: Conversation) -> None:\n    take_turn(conversation)"),
     ("ids", TASKS, "@shared_task(bind=True)\ndef wake(self, conversation_id) -> None:\n    take_turn(conversation_id)"),
     ("ids", TASKS, "@app.task\ndef wake(**values: int) -> None:\n    take_turn(values)"),
-    ("tasks.py", "apps/runtime/turn.py", TASK + "    take_turn(conversation_id)"),
+    ("tasks.py", "apps/runtime/turns/turn_machine.py", TASK + "    take_turn(conversation_id)"),
     ("pages", PAGE, "class SkillAdmin(GovernedAdmin):\n    def save_model(self): ..."),
     ("pages", PAGE, "class SkillAdmin(admin.ModelAdmin[Skill]):\n    def get_urls(self): ..."),
     ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'approve_skill'"),

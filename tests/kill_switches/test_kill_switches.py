@@ -19,9 +19,9 @@ from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory
 from apps.personas.actions import propose_patch
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
-from apps.runtime.driving import answer
+from apps.runtime.limits.turn_limits import PATIENCE
 from apps.runtime.models import Turn
-from apps.runtime.rules import PATIENCE
+from apps.runtime.worker.sync_driver import answer
 from apps.skills.models import Skill
 from apps.tenants.actions import create_agent
 from apps.tenants.due_work import due_work

@@ -10,8 +10,8 @@ import pytest
 
 from apps.llm.anthropic.async_client import guarded_backend_at
 from apps.llm.model_backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
-from apps.runtime.clients import Clients
-from apps.runtime.reach import nowhere_else
+from apps.runtime.turn_store.claimed_endpoint import nowhere_else
+from apps.runtime.worker.model_clients import Clients
 from apps.standin.thread_server import running_standin
 from apps.tenants.endpoints.decrypted_endpoint import Reached
 from tests.rules.looping import HELLO

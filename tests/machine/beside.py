@@ -17,10 +17,10 @@ from apps.personas.models import Persona, StandingRule
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, Target, plan
 from apps.restore.restoring import restore
-from apps.runtime.driving import answer
-from apps.runtime.house_tools import HOUSE_TOOLS
-from apps.runtime.sessions import open_session
-from apps.runtime.tooling import Context
+from apps.runtime.sessions.session_prefix import open_session
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
+from apps.runtime.tools.builtin_tool import Context
+from apps.runtime.worker.sync_driver import answer
 from apps.skills.models import Skill
 from tests.machine.chosen import Chosen
 from tests.machine.stage import NothingToDo, approved_skills, open_conversations

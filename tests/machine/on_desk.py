@@ -24,8 +24,8 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.runtime.budgets import Money
-from apps.runtime.delegating import ask_agent
+from apps.runtime.limits.turn_budgets import Money
+from apps.runtime.tools.delegation_tools import ask_agent
 from apps.tenants.models import Agent
 from tests.machine.chosen import Chosen, Deed, amending, saying
 

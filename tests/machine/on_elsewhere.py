@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from apps.conversations.models import Conversation
 from apps.governance.policy.table import Act
-from apps.runtime.handing_out import HandedIn, Terms, hand_out
+from apps.runtime.external.turn_handout import HandedIn, Terms, hand_out
 from tests.elsewhere import report_on
 from tests.machine.chosen import Chosen, Deed
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.policy.table import Act
-from apps.runtime.scheduling import run_now
+from apps.runtime.schedules.schedule_runner import run_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

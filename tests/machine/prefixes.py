@@ -10,7 +10,7 @@ from apps.governance.policy.table import POLICY
 from apps.prompt.prompt_input import Source
 from apps.prompt.rendering.segments import Segment, Span
 from apps.runtime.models import Session
-from apps.runtime.sessions import thawed
+from apps.runtime.sessions.session_prefix import thawed
 from tests.machine.observer import Approved, Key, Observer
 from tests.machine.stage import Side
 

@@ -17,7 +17,7 @@ from apps.prompt.memory_lines.line_diff import line_sha256
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
-from apps.runtime.gather import gather, gather_at
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, prompt, reply, say, take, tell, tool
 from tests.factories import World, make_block, make_memory, make_world

@@ -18,7 +18,7 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import undo
-from apps.runtime.gather import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_block, make_memory, make_world

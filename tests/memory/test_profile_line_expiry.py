@@ -21,7 +21,7 @@ from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.snapshot import assemble
 from apps.review.decisions import undo
-from apps.runtime.gather import gather, gather_at
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, prompt, reply, say, take, tell, tool
 from tests.factories import World, make_profile, make_world

@@ -18,7 +18,7 @@ from apps.notebook.models import Note
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.data_fences import unfence
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.gather import gather, gather_at
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import Agent, TenantSettings
 from tests.actions.conversing import CUSTOMER, calls, prompt, reply, say, sessions, take, tell, tool

@@ -21,8 +21,8 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.prompt.text_reuse.derived_lines import Whose
 from apps.review.proposal_sheet import sheet_of
 from apps.review.proposal_submission import ask
-from apps.runtime.foreseeing import Cost, Foreseen, foreseen
-from apps.runtime.gather import gather
+from apps.runtime.explain.impact import Cost, Foreseen, foreseen
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings

@@ -14,7 +14,7 @@ from apps.memory.actions import amend_block, amend_profile, approve_block, creat
 from apps.memory.models import MemoryBlock
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.review.appliers.registry import ACT_OF
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.taint_attribution import heard_by, whose_words
 from apps.skills.actions import approve_skill, arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill

@@ -6,7 +6,7 @@ import pytest
 
 from apps.conversations.models import InboundEvent
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.scheduling import run_all, run_due
+from apps.runtime.schedules.schedule_runner import run_all, run_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due_work import due_work
 from tests.desk.test_concurrent_sending import at_once

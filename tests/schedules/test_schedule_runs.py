@@ -15,17 +15,17 @@ from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted,
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT
-from apps.runtime.driving import answer
 from apps.runtime.models import Turn
-from apps.runtime.schedule_runs import totals_of
-from apps.runtime.scheduling import run_all, run_due, run_now
+from apps.runtime.schedules.run_history import totals_of
+from apps.runtime.schedules.schedule_runner import run_all, run_due, run_now
+from apps.runtime.worker.sync_driver import answer
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, tool
-from tests.actions.test_turn import Overtaken
 from tests.factories import World, make_skill, make_switch, make_world
+from tests.runtime.turns.test_turn import Overtaken
 from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft
 from tests.standing_in import StandIn
 

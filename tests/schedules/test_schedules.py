@@ -12,7 +12,7 @@ from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotP
 from apps.governance.models import ChangeRecord, Taint
 from apps.governance.policy.table import Act
 from apps.runtime.models import Turn
-from apps.runtime.scheduling import run_due, run_now
+from apps.runtime.schedules.schedule_runner import run_due, run_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

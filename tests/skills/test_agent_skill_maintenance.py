@@ -9,8 +9,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act, codename
-from apps.runtime.house_tools import house_tools
-from apps.runtime.tooling import Offer
+from apps.runtime.tools.builtin_catalog import house_tools
+from apps.runtime.tools.builtin_tool import Offer
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, reply, say, tool

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.runtime.gather import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.skills.actions import (
     amend_skill,
     approve_skill,

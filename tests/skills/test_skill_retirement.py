@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.learning.distillation.session_log import session_log
-from apps.runtime.curation import curated, suggested
+from apps.runtime.skill_curation import curated, suggested
 from apps.skills.actions import approve_skill, keep_skill
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share

@@ -15,12 +15,12 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.models import ChangeRecord
-from apps.runtime.backends import turn_backend_at
-from apps.runtime.claims import claim
-from apps.runtime.driving import answer
+from apps.runtime.endpoint_check import try_endpoint
 from apps.runtime.models import Turn
-from apps.runtime.reach import Terms
-from apps.runtime.trying import try_endpoint
+from apps.runtime.turn_store.claimed_endpoint import Terms
+from apps.runtime.turn_store.turn_claim import claim
+from apps.runtime.worker.model_backends import turn_backend_at
+from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints.actions import (
     amend_endpoint,

@@ -10,12 +10,11 @@ from apps.desk.models import Draft
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.prompt.rendering.data_fences import unfence
-from apps.runtime.calling import TAKEN_BACK
-from apps.runtime.driving import answer
 from apps.runtime.models import Turn
-from apps.runtime.moves import AskModel
-from apps.runtime.tool_approvals import forbid_call, let_call
-from apps.runtime.turn import begin
+from apps.runtime.tools.tool_approvals import forbid_call, let_call
+from apps.runtime.turns.tool_calls import TAKEN_BACK
+from apps.runtime.turns.turn_machine import AskModel, begin
+from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tools.actions import allow_tool, amend_agent_tool, ask_approval, withdraw_tool
 from apps.tools.models import ToolApproval, ToolServer

@@ -14,7 +14,7 @@ from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import ChangeText
 from apps.outbound.ssrf import INSIDE
 from apps.runtime.tasks import sweep_listings
-from apps.runtime.tool_servers import refresh_due, refresh_server
+from apps.runtime.tools.tool_server_refresh import refresh_due, refresh_server
 from apps.tenants.due_work import due_work
 from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer

@@ -6,8 +6,8 @@ from pytest_django import Settings
 from apps.conversations.actions import resolve_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from apps.runtime.deliveries import take_delivery
-from apps.runtime.parcels import packed
+from apps.runtime.webhook_delivery.delivery_lease import take_delivery
+from apps.runtime.webhook_delivery.payloads import packed
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealed_secrets import seal
 from apps.webhooks.actions import rotate_webhook_secret

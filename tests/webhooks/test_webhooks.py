@@ -20,9 +20,9 @@ from standardwebhooks import Webhook as Receiver
 from apps.conversations.actions import resolve_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
-from apps.runtime.deliveries import Answer, note_answer, take_delivery
-from apps.runtime.parcels import Parcel
-from apps.runtime.posting import guarded_session, post
+from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, take_delivery
+from apps.runtime.webhook_delivery.http_sender import guarded_session, post
+from apps.runtime.webhook_delivery.payloads import Parcel
 from apps.tenants.actions import amend_agent
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.delivery_replay import replay_deliveries

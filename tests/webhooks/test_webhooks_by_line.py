@@ -7,8 +7,8 @@ import pytest
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.deliveries import Answer, note_answer
-from apps.runtime.sending import length_of, write_to_customer
+from apps.runtime.turns.operator_replies import length_of, write_to_customer
+from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer
 from tests.actions.conversing import take, tell
 from tests.factories import World, make_world
 from tests.hooking import due, make_webhook, taken

@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.learning.digest.pipeline import digest
 from apps.learning.distillation.models import TierRun
 from apps.learning.lessons.models import LearningVersion
-from apps.runtime.deliveries import Answer, note_answer, take_delivery
+from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, take_delivery
 from apps.webhooks.models import Delivery
 from apps.webhooks.outbox import tell_of_learning
 from apps.webhooks.rules import Event

@@ -14,7 +14,7 @@ from apps.governance.proposals.actions import snooze_proposal
 from apps.notifications.reviews import tell_of_reviews
 from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch
-from apps.runtime.deliveries import Answer, note_answer
+from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer
 from apps.tenants.due_work import due_work
 from apps.webhooks.models import Delivery, Webhook
 from tests.factories import World, make_persona, make_world

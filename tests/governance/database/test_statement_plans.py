@@ -49,4 +49,7 @@ def test_every_statement_of_one_round_trip_can_be_planned_without_its_values() -
             refused[name] = str(flaw)
     assert refused == {}
     assert len(found) > 25
-    assert {"apps.runtime.deliveries.NOTE", "apps.runtime.claims.CLAIM"} <= found.keys()
+    assert {
+        "apps.runtime.webhook_delivery.delivery_lease.NOTE",
+        "apps.runtime.turn_store.turn_claim.CLAIM",
+    } <= found.keys()

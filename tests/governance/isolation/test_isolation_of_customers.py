@@ -8,7 +8,7 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.learning.extraction.pipeline import extract
-from apps.runtime.driving import answer
+from apps.runtime.worker.sync_driver import answer
 from tests.factories import World, make_conversation, make_event, make_profile
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import Looking, fill

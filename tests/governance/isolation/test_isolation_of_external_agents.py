@@ -9,8 +9,8 @@ from django.test import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import CustomerProfile
-from apps.runtime.claims import claim
 from apps.runtime.models import Turn
+from apps.runtime.turn_store.turn_claim import claim
 from apps.tenants.actions import create_agent, issue_token
 from tests.actions.conversing import lines, tell
 from tests.elsewhere import CUSTOMER, OPENING, answered, called, gave, handed

@@ -25,8 +25,8 @@ from apps.desk.rules import Grounding
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
-from apps.runtime.budgets import Money
-from apps.runtime.delegating import ask_agent
+from apps.runtime.limits.turn_budgets import Money
+from apps.runtime.tools.delegation_tools import ask_agent
 from tests.governance.scenes import Scene
 from tests.surfaces.console.browsing import decision_of, page_of
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from apps.runtime.tending import TENDING
+from apps.runtime.tools.skill_editing_tools import TENDING
 from apps.tenants.actions import amend_agent
 from tests.elsewhere import ELSEWHERE_REQUESTS, OPENING
 from tests.governance.scenes import Scene

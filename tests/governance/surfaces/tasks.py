@@ -16,9 +16,9 @@ from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal
-from apps.runtime.agreement import ACTS
+from apps.runtime.policy_conformance import ACTS
 from apps.runtime.tasks import take_turn
-from apps.runtime.tending import TENDING
+from apps.runtime.tools.skill_editing_tools import TENDING
 from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool

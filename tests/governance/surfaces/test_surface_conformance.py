@@ -15,7 +15,7 @@ from apps.governance.policy.table import POLICY, Act, Rule
 from apps.mcp_server.tools import TOOLS
 from apps.memory.rules import BODY_CHARACTERS
 from apps.personas.models import SECTION_CHARACTERS
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.tenants.management.commands.create_tenant import Command as CreateTenant
 from apps.tenants.policy_sync.policy_page import page, page_drift, path
 from tests.surfaces.commands.run import run
@@ -110,7 +110,7 @@ def test_a_request_that_is_nobodys_act_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_tool_that_is_no_act_of_agents_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = [tool.name for tool in HOUSE_TOOLS if tool.keeps]
-    monkeypatch.setattr("apps.runtime.agreement.ACTS", dict.fromkeys(tools[1:], Act.PERSONA_AMEND))
+    monkeypatch.setattr("apps.runtime.policy_conformance.ACTS", dict.fromkeys(tools[1:], Act.PERSONA_AMEND))
     said = " ".join(departures())
     assert f"the tool {tools[0]} keeps something and names no act" in said
     assert "is persona.amend, which the policy gives no agent" in said

@@ -15,9 +15,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Refusal
 from apps.governance.policy.table import POLICY, Act, codename
 from apps.restore.management.commands.restore import Command as Restore
-from apps.runtime.agreement import ACTS
-from apps.runtime.agreement import CALLED as FIELDS_CALLED
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.policy_conformance import ACTS
+from apps.runtime.policy_conformance import CALLED as FIELDS_CALLED
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.tenants.policy_conformance import departures, offers_of
 from tests.factories import make_grants
 from tests.governance.isolation.test_isolation_of_tasks import by_ids

@@ -18,7 +18,7 @@ from apps.memory.line_dates import date_memory
 from apps.personas.actions import amend_rule
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
-from apps.runtime.contradicting import attempt_look, look
+from apps.runtime.contradiction_scan import attempt_look, look
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.due_work import due_work

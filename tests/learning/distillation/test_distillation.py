@@ -17,7 +17,7 @@ from apps.learning.distillation.pipeline import distil_due, facts_of_row
 from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier
-from apps.runtime.gather import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
 from tests.actions.conversing import fault, reply, take, tool

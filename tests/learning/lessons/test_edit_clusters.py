@@ -16,7 +16,7 @@ from apps.learning.lessons.edit_cluster_proposals import find_habits, propose_ha
 from apps.learning.lessons.lesson_capture import attempt_capture, capture
 from apps.learning.lessons.models import EditCluster, EditClusterCase
 from apps.personas.models import StandingRule
-from apps.runtime.sending import turn_down
+from apps.runtime.turns.operator_replies import turn_down
 from tests.factories import World, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.reviewing import say_yes

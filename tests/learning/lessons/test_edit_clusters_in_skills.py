@@ -9,7 +9,7 @@ from apps.learning.lessons.actions import reopen_cluster
 from apps.learning.lessons.edit_cluster_proposals import propose_in_skill, skill_behind
 from apps.learning.lessons.lesson_capture import attempt_capture
 from apps.learning.lessons.models import EditCluster
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision

@@ -15,8 +15,8 @@ from apps.learning.lessons.actions import keep_example, retire_example
 from apps.learning.lessons.example_bank import keep_as_example
 from apps.learning.lessons.example_rules import EXAMPLES_KEPT, Words
 from apps.learning.lessons.models import Example, Lesson
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
-from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.tenants.actions import amend_agent
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall

@@ -7,8 +7,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.learning.digest.pipeline import digest
 from apps.learning.lessons.actions import activate_version, retire_version
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
-from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import say
 from tests.factories import World, make_world

@@ -16,7 +16,7 @@ from apps.learning.lessons.rules import LessonSource
 from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.personas.actions import propose_patch
 from apps.runtime.models import Turn
-from apps.runtime.sending import answer_question, send_out, turn_down
+from apps.runtime.turns.operator_replies import answer_question, send_out, turn_down
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
 from tests.actions.conversing import reply, take, tell

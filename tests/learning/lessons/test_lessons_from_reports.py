@@ -15,7 +15,7 @@ from apps.learning.extraction.pipeline import extract, shown
 from apps.learning.lessons.lesson_capture import capture
 from apps.learning.lessons.models import LessonCase
 from apps.learning.transcript_masking import masked
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall
 from tests.factories import World, make_conversation, make_event, make_world

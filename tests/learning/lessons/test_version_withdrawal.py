@@ -9,8 +9,8 @@ from apps.learning.digest.pipeline import digest
 from apps.learning.lessons.actions import restore_version, retire_version, withdraw_version
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
+from apps.runtime.explain.turn_retrieval import retrieval_of
 from apps.runtime.models import Turn
-from apps.runtime.retrieval import retrieval_of
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import say
 from tests.factories import World, make_world

@@ -12,8 +12,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.llm.model_backend import JsonObject, Request, StopReason, Usage
 from apps.llm.model_backend import Reply as Said
 from apps.personas.actions import create_identity_card
-from apps.runtime.driving import answer as run_turn
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
+from apps.runtime.worker.sync_driver import answer as run_turn
 from apps.tenants.actions import amend_agent
 from tests.factories import World, make_conversation, make_neighbour
 from tests.surfaces.api.asking import Answer, Asker, answer_event, fail_event

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction.models import Extraction
-from apps.runtime.retrieval import read_in
+from apps.runtime.explain.turn_retrieval import read_in
 from apps.skills.proposals import propose_deprecation
 from tests.actions.conversing import say
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill

@@ -10,8 +10,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.personas.actions import propose_patch, write_member_overlay
-from apps.runtime.driving import answer
-from apps.runtime.forgetting import forget_due
+from apps.runtime.off_the_record_erasure import forget_due
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import reply
 from tests.factories import World, make_member, make_persona, make_rule
 from tests.standing_in import StandIn

@@ -6,7 +6,7 @@ from django.db import ProgrammingError, connection
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Taint
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
-from apps.runtime.hearing import CHARACTERS_HEARD, whose_file
+from apps.runtime.taint_attribution import CHARACTERS_HEARD, whose_file
 from apps.skills.actions import detach_file
 from apps.skills.models import Skill
 from tests.factories import World, approve_opened, make_event, make_persona, make_rule, make_skill

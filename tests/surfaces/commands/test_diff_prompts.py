@@ -18,7 +18,6 @@ from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import say, take, tell
-from tests.actions.test_broken_parts import break_in
 from tests.committing import committing
 from tests.factories import (
     World,
@@ -30,6 +29,7 @@ from tests.factories import (
     make_skill,
     make_world,
 )
+from tests.runtime.turns.test_broken_dependencies import break_in
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.commands.run import Seen, run
 

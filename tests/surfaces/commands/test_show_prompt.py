@@ -12,9 +12,9 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import CUSTOMER, prompt, say
-from tests.actions.test_broken_parts import break_in
 from tests.committing import committing
 from tests.factories import World, make_memory, make_persona, make_profile, make_rule, make_skill, make_world
+from tests.runtime.turns.test_broken_dependencies import break_in
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.commands.run import Seen, run
 

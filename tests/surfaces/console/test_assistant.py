@@ -12,7 +12,7 @@ from apps.kill_switches.actions import lift_switch
 from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import write_member_overlay
 from apps.personas.models import MemberOverlay
-from apps.runtime.driving import answer
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import fault, reply
 from tests.factories import World, make_event, make_persona
 from tests.standing_in import StandIn

@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine
 from apps.personas.actions import amend_persona
-from apps.runtime.told import who_was_told
+from apps.runtime.explain.exposure import who_was_told
 from tests.actions.conversing import say, sessions
 from tests.explaining import explain
 from tests.factories import (

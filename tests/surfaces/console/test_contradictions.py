@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.contradictions.scan_runs import Extent, claim_look, end_look
-from apps.runtime.contradicting import look
+from apps.runtime.contradiction_scan import look
 from tests.contradicting import WHY, contradictions_of, make_contradiction
 from tests.factories import World, make_persona, make_skill
 from tests.surfaces.console.browsing import decide, list_of, page_of, text_of, words_of

@@ -16,7 +16,7 @@ from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import Spend
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings

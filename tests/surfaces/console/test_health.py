@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.console.alarms import TITLES
 from apps.console.health import WORK
 from apps.governance.database.actor_transaction import acting
-from apps.runtime.alarms import set_alarms, table
+from apps.runtime.health.beat_monitor import set_alarms, table
 from apps.tenants.due_work import waiting_work
 from apps.webhooks.models import Delivery
 from tests.factories import World, make_conversation, make_staff, make_world

@@ -15,8 +15,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor
 from apps.governance.proposals.actions import claim_proposal
 from apps.launcher.postgres import Postgres
+from apps.runtime.kill_switch_checks import Stopped
 from apps.runtime.models import Turn
-from apps.runtime.stops import Stopped
 from tests.committing import committing
 from tests.contradicting import make_contradiction
 from tests.distilled import make_held_tier, make_tier

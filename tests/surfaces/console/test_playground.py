@@ -20,8 +20,8 @@ from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.tables_and_charts import Figure
 from apps.review.proposal_submission import ask
-from apps.runtime.driving import answer
 from apps.runtime.models import Session
+from apps.runtime.worker.sync_driver import answer
 from tests.actions.conversing import reply
 from tests.factories import World, make_event, make_limit, make_persona, make_skill
 from tests.standing_in import StandIn

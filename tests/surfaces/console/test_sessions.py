@@ -10,10 +10,10 @@ from apps.prompt.cache.cost_attribution import marks_of
 from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall
 from tests.actions.conversing import say, sessions
-from tests.actions.test_broken_parts import break_in
-from tests.actions.test_ledger import calls, wordy
 from tests.committing import committing
 from tests.factories import World, make_persona, make_world
+from tests.runtime.sessions.test_cache_ledger import calls, wordy
+from tests.runtime.turns.test_broken_dependencies import break_in
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.browsing import page_of, signed_in, words_of
 from tests.teaching import make_version

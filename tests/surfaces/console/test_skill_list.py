@@ -5,7 +5,7 @@ from django.test import Client
 
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.preview import told_at
+from apps.runtime.prompt_snapshot.preview import told_at
 from apps.skills.actions import approve_skill
 from apps.skills.models import Skill
 from tests.factories import World, make_skill, make_world

@@ -11,7 +11,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
-from apps.runtime.sending import send_out
+from apps.runtime.turns.operator_replies import send_out
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, take
 from tests.committing import committing

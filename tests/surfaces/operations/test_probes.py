@@ -15,7 +15,7 @@ from pytest_django import Settings
 from apps.operations.figures import families, figures
 from apps.operations.metrics import serve
 from apps.operations.readiness import walls
-from apps.runtime.alarms import rang, set_alarms, table
+from apps.runtime.health.beat_monitor import rang, set_alarms, table
 from tests.deciding import waiting_draft
 from tests.factories import make_event, make_world
 

@@ -11,7 +11,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Erased
 from apps.memory.models import CustomerProfile
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.preview import told
+from apps.runtime.prompt_snapshot.preview import told
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.management.command_arguments import ALL, tenants_named
 from apps.tenants.models import Agent

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.models import Contradiction
-from apps.runtime.contradicting import look
+from apps.runtime.contradiction_scan import look
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.management.command_arguments import actor_named, add_names, agent_named
 

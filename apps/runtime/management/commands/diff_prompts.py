@@ -10,8 +10,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting
 from apps.prompt.prompt_diff import Handover
 from apps.prompt.prompt_input import Source
-from apps.runtime.apart import UNEXPLAINED, Apart, apart
-from apps.runtime.causes import Cause
+from apps.runtime.explain.prompt_diff import UNEXPLAINED, Apart, apart
+from apps.runtime.explain.prompt_diff_causes import Cause
 from apps.runtime.models import Session
 from apps.tenants.management.command_arguments import actor_named
 

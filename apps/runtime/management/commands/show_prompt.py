@@ -17,9 +17,9 @@ from apps.prompt.injection_scanner.review_findings import review
 from apps.prompt.prompt_input import PromptInput
 from apps.prompt.rendering.segments import Assembled, Span
 from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.preview import told
-from apps.runtime.sessions import tools_part
-from apps.runtime.tooling import Offer
+from apps.runtime.prompt_snapshot.preview import told
+from apps.runtime.sessions.session_prefix import tools_part
+from apps.runtime.tools.builtin_tool import Offer
 from apps.tenants.management.command_arguments import actor_named, agent_named
 from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import AT, moment_said, zone_of

@@ -1,0 +1,1 @@
+"""Why a reply was given, and which sessions carried a row."""

@@ -1,0 +1,1 @@
+"""Turns that an external agent takes with its own model."""

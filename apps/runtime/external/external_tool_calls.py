@@ -1,0 +1,103 @@
+"""A tool of the house, called for an agent that runs elsewhere in the turn it was handed, as in a turn of ours."""
+
+from collections.abc import Sequence
+
+from apps.conversations.models import Conversation
+from apps.conversations.rules import ToolCall
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.llm.model_backend import ToolUse
+from apps.prompt.builtin_tools import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
+from apps.runtime.external.report_parsing import Misreported, plain
+from apps.runtime.external.turn_handout import IN_HAND, in_hand, refuse_held
+from apps.runtime.models import ToolStep, Turn
+from apps.runtime.tools.memory_editing_tools import MEMORY
+from apps.runtime.tools.toolbox import NO_TOOLS
+from apps.runtime.turn_store.rows import tool_row
+from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.turn_store.turn_journal import Asked, hold, keep
+from apps.runtime.turns.turn_setup import opened
+from apps.tenants.authentication.actor_resolution import system_actor
+
+# The step of a call whose answer of the model is not reported yet.
+BEFORE_ITS_REPORT = 0
+OVER = "This turn is over: {said}. Send nothing, and open the session again."
+
+
+def turn_handed_out(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
+    """The turn, if it is this agent's and was handed out in this session."""
+    authorize(actor, Act.TURN_REPORT, actor.tenant_id, agent_id=actor.agent_id)
+    with acting(actor):
+        # Whoever is no agent has been refused by now.
+        threads = Conversation.objects.visible_to(actor).filter(has_external_agent=True, agent_id=actor.agent_id or 0)
+        found = Turn.objects.filter(pk=turn_id, session_id=session_id, conversation__in=threads)
+        turn = found.select_related("conversation__agent").first()
+    if turn is None:
+        raise NotVisible("No turn of this number was handed out to you in this session.")
+    return turn
+
+
+def refuse_over(turn: Turn) -> None:
+    """Nothing more is done in a turn that has ended."""
+    if turn.failure_code == "taken_over":
+        raise Conflicting(IN_HAND)
+    if turn.status != Turn.Status.RUNNING:
+        raise Conflicting(OVER.format(said=turn.failure.rstrip(".") or f"it is {turn.status}"))
+
+
+def call_tool(session_id: int, turn_id: int, use: ToolUse, *, actor: Actor) -> ToolCall:
+    """Call a tool of the session. The same id again is the same call, with what it gave back the first time."""
+    turn = turn_handed_out(session_id, turn_id, actor=actor)
+    refuse_over(turn)
+    try:
+        use = ToolUse(use.tool_use_id, use.name, plain(use.arguments))
+    except Misreported as flaw:
+        raise Invalid(f"The call cannot be made. {flaw}", {"input": [str(flaw)]}) from flaw
+    system = system_actor(actor.tenant_id, "worker")
+    with in_hand(turn.conversation, system) as claimed:
+        refuse_held(claimed)
+        before = called_in(claimed, system)
+        if known := next((call for call in before if call.call_id == use.tool_use_id), None):
+            if (known.name, known.arguments) != (use.name, use.arguments):
+                raise Conflicting("This id was used for another call of the turn. Use a fresh id per call.")
+            return known
+        return _called(claimed, use, before, system)
+
+
+def called_in(claimed: Claim, system: Actor) -> list[ToolCall]:
+    """What was called in a turn, in its order."""
+    with acting(system):
+        rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "position")
+        told = rows.values_list("call_id", "name", "arguments", "result", "is_error")
+        return [ToolCall(call_id, name, {**given}, result, failed) for call_id, name, given, result, failed in told]
+
+
+def _called(claimed: Claim, use: ToolUse, before: Sequence[ToolCall], system: Actor) -> ToolCall:
+    if claimed.asked is None:
+        raise ValueError("A tool is called in a turn that was handed out.")
+    loop, caller = opened(claimed, Asked.kept(claimed.asked), NO_TOOLS, system=system)
+    caller.recall(before)
+    if {call.name for call in before} & {READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY}:
+        caller.context.shown.add(MEMORY)
+    use = caller.meant(use)
+    refused = caller.refused(use)
+    if refused or caller.house[use.name].reads:
+        made = refused or caller.made(use)
+        _keep(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
+        return made
+    with acting(system):
+        # What it writes and the step that says so are one commit.
+        hold(claimed.turn)
+        made = caller.made(use)
+        _keep(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)
+    return made
+
+
+def _keep(
+    claimed: Claim, made: ToolCall, place: int, repeat_safety: ToolStep.RepeatSafety, asking: int, system: Actor
+) -> None:
+    row = tool_row(BEFORE_ITS_REPORT, place, made, repeat_safety, ToolStep.State.DONE)
+    keep(claimed.turn, (), [row], asking, actor=system)

@@ -1,0 +1,1 @@
+"""Health of the workers: stuck turns, alarms, statistics of the engine."""

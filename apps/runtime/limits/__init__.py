@@ -1,0 +1,1 @@
+"""Limits of a turn: budgets, retries, circuit breakers, fairness between tenants."""

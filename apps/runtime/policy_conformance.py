@@ -1,0 +1,83 @@
+"""Whether the house tools ask the model for what their acts take, and which tool is which act."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from apps.governance.act_schemas import schema_of
+from apps.governance.actors import Role
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
+from apps.runtime.tools.builtin_tool import HouseTool
+
+# The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
+ACTS: Final[Mapping[str, Act]] = {
+    "get_skill": Act.SKILL_FETCH,
+    "skill_view": Act.SKILL_FETCH,
+    "update_my_memory": Act.BLOCK_AMEND,
+    "update_contact_memory": Act.PROFILE_AMEND,
+    "update_memory": Act.MEMORY_AMEND,
+    "update_customer_profile": Act.PROFILE_AMEND,
+    "propose_persona_patch": Act.PERSONA_PROPOSE,
+    "draft_skill": Act.SKILL_DRAFT,
+    "escalate": Act.ESCALATION_OPEN,
+    "delegate": Act.CONVERSATION_DELEGATE,
+    "propose_schedule": Act.SCHEDULE_DRAFT,
+    "withdraw_schedule": Act.SCHEDULE_DEPRECATE,
+    "soul_update": Act.MEMBER_OVERLAY_WRITE,
+    # On a draft of its own; on an approved skill each of the three proposes.
+    "skill_save": Act.SKILL_PROPOSE,
+    "skill_patch": Act.SKILL_AMEND,
+    "skill_delete": Act.SKILL_DISCARD,
+    "write_note": Act.NOTE_WRITE,
+    "finish_note": Act.NOTE_FINISH,
+}
+# What a tool does besides, by the text that it is told to change.
+ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND, "finish_note": Act.NOTE_DROP}
+CALLED: Final[Mapping[str, Mapping[str, str]]] = {
+    "propose_persona_patch": {"text": "proposed_patch"},
+    "update_my_memory": {"operations": "body"},
+    "update_contact_memory": {"operations": "notes"},
+    "skill_patch": {"replace": "body"},
+}
+# Parameters that say which row and how it was read, and are no fields of it.
+ABOUT: Final[Mapping[str, frozenset[str]]] = {
+    "withdraw_schedule": frozenset({"key", "reason"}),
+    "skill_save": frozenset({"skill_id", "version"}),
+    "skill_patch": frozenset({"skill_id", "version", "find"}),
+    "finish_note": frozenset({"note_id", "outcome"}),
+}
+# Fields that hold a row, which the tool finds by its name.
+NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
+
+
+def offers() -> dict[Act, list[str]]:
+    """Each act with the tools that perform it."""
+    found: dict[Act, list[str]] = {}
+    for name, act in (*ACTS.items(), *ALSO.items()):
+        found.setdefault(act, []).append(name)
+    return found
+
+
+def departures() -> Iterator[str]:
+    """Tools that leave something behind by no act, that agents may not do, or that ask for what the act does not take."""
+    for tool in HOUSE_TOOLS:
+        act = ACTS.get(tool.name)
+        if act is None and tool.keeps:
+            yield f"the tool {tool.name} keeps something and names no act in {__name__}.ACTS."
+        elif act is not None and POLICY[act].fields:
+            yield from _departures(tool, act)
+
+
+def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
+    if Role.AGENT not in POLICY[act].allowed:
+        yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
+    properties = schema_of(act)["properties"]
+    called = CALLED.get(tool.name, {})
+    settled = POLICY[act].settled | NAMED.get(tool.name, frozenset()) | ABOUT.get(tool.name, frozenset())
+    for name in tool.parameters:
+        if name not in settled and properties.get(called.get(name, name), {}).get("type") != "string":
+            yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."
+
+
+join(Surface("agent's tools", offers, departures))

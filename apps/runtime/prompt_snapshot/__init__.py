@@ -1,0 +1,1 @@
+"""The frozen prompt of a session: gathered, rendered and kept by hash."""

@@ -1,0 +1,68 @@
+"""The rows of a prompt as a change would have them, before anybody has said yes."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from apps.governance.models import Governed, Taint
+from apps.governance.proposals.approval_rules import Would
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.models import Persona, PersonaOverlay, StandingRule
+from apps.runtime.prompt_snapshot.source_rows import Rows
+from apps.skills.models import Skill
+from apps.tenants.models import Agent, TenantSettings
+
+# Where each noun stands among what a prompt is made from.
+PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
+    {
+        Persona: "personas",
+        PersonaOverlay: "overlays",
+        StandingRule: "rules",
+        Skill: "skills",
+        AgentMemory: "memories",
+        MemoryBlock: "blocks",
+        CustomerProfile: "profiles",
+    }
+)
+# Behind every rule that stands there.
+NEW_RULE: Final = 1 << 60
+
+
+def with_change(rows: Rows, would: Would) -> Rows:
+    """The rows as they would be. What no prompt carries now, such as a block that is not pinned, comes into none by it."""
+    row = would.row
+    if isinstance(row, Agent | TenantSettings):
+        return replace(rows, rules=(*rows.rules, *_new_rules(row, would.values["rules"])))
+    place = PLACES[type(row)]
+    stand: tuple[Governed, ...] = getattr(rows, place)
+    if isinstance(row, Skill) and row.pk not in {each.pk for each in stand} and row.status == Skill.Status.DRAFT:
+        stand = (*stand, row)
+    others = [each for each in stand if each.pk != row.pk]
+    if would.goes or len(others) == len(stand):
+        return _with(rows, place, others)
+    return _with(rows, place, [as_it_would_be(each, would) if each.pk == row.pk else each for each in stand])
+
+
+def _with(rows: Rows, place: str, stand: Sequence[Governed]) -> Rows:
+    changed: dict[str, Any] = {place: tuple(stand)}
+    return replace(rows, **changed)
+
+
+def _new_rules(holder: Agent | TenantSettings, lines: Sequence[str]) -> tuple[StandingRule, ...]:
+    of_agent = holder.pk if isinstance(holder, Agent) else None
+    return tuple(
+        StandingRule(pk=NEW_RULE + number, tenant_id=holder.tenant_id, agent_id=of_agent, text=line)
+        for number, line in enumerate(lines)
+    )
+
+
+def as_it_would_be(row: Governed, would: Would) -> Governed:
+    """A copy with the values of the change, as of whoever would sign it."""
+    copied = copy.copy(row)
+    for name, value in would.values.items():
+        setattr(copied, name, value)
+    if would.is_signed:
+        copied.taint = Taint.OPERATOR
+    return copied

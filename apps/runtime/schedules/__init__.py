@@ -1,0 +1,1 @@
+"""Scheduled runs, from the moment they are due to their turn."""

@@ -1,0 +1,1 @@
+"""Sessions: opened with a frozen prompt, continued, ended."""

@@ -1,0 +1,81 @@
+"""One call of the model in hashing order: tools, frozen slots, messages; each block with its place and its size."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from apps.llm.cache_blocks import block_of, content_blocks, message_place
+from apps.llm.cache_rules import Block
+from apps.llm.model_backend import JsonObject, SystemBlock
+from apps.prompt.cache.breakpoints import Reach
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part
+from apps.runtime.sessions.session_prefix import DEFINITIONS_KEPT, Frozen, read_definitions
+
+# Of the blocks of system prompts.
+BLOCKS_KEPT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A block with the slot it belongs to, and who else sends the same bytes up to here.
+
+    `message` says which message it stands in; it is -1 before the messages.
+    """
+
+    slot: Slot
+    reach: Reach
+    block: Block
+    message: int = -1
+
+    @property
+    def label(self) -> str:
+        """What people call the place."""
+        return f"message {self.message + 1}" if self.message >= 0 else self.slot.name.lower()
+
+
+def placed(frozen: Frozen, messages: Sequence[JsonObject]) -> tuple[Placed, ...]:
+    """The request's blocks; their contents are hashed as the model's provider would, marks apart."""
+    return (*_tools(frozen.tools.text), *_system(frozen), *_messages(messages))
+
+
+def placed_behind(known: Sequence[Placed], messages: Sequence[JsonObject], start: int) -> tuple[Placed, ...]:
+    """The same for a request that goes on behind one whose blocks are known, with the messages from `start` on."""
+    return (*known, *_messages(messages[start:], start))
+
+
+@lru_cache(maxsize=DEFINITIONS_KEPT)
+def _tools(text: str) -> tuple[Placed, ...]:
+    return tuple(Placed(Slot.TOOLS, Reach.WORKSPACE, block_of("tools", tool.wire)) for tool in read_definitions(text))
+
+
+def _system(frozen: Frozen) -> Iterator[Placed]:
+    """A slot that is shared by all agents is so only as long as nothing before it is one agent's own."""
+    reach = Reach.WORKSPACE
+    for part, text in zip(frozen.assembled.parts, frozen.assembled.blocks, strict=True):
+        reach = max(reach, _reach(part))
+        yield Placed(part.slot, reach, _system_block(text))
+
+
+@lru_cache(maxsize=BLOCKS_KEPT)
+def _system_block(text: str) -> Block:
+    """Made once for all turns that are sent these bytes."""
+    return block_of("system", SystemBlock(text).wire)
+
+
+def _reach(part: Part) -> Reach:
+    if part.slot is Slot.PROFILE:
+        return Reach.CUSTOMER
+    is_ours = part.slot is Slot.CONTRACT and all(segment.source is None for segment in part.segments)
+    return Reach.WORKSPACE if is_ours else Reach.AGENT
+
+
+def _messages(messages: Sequence[JsonObject], start: int = 0) -> Iterator[Placed]:
+    for at, message in enumerate(messages, start):
+        for block in content_blocks(message):
+            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(_role_place(str(message["role"])), block), at)
+
+
+@cache
+def _role_place(role: str) -> str:
+    return message_place(role, {})

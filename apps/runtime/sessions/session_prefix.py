@@ -1,0 +1,170 @@
+"""Frozen sessions: assembled once, stored by content, sent byte for byte until the conversation falls silent (R041, R062)."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache, partial
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.llm.model_backend import Tool
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.data_fences import canonical_json
+from apps.prompt.rendering.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
+from apps.prompt.rendering.snapshot import assemble
+from apps.runtime.limits.turn_limits import is_stale, offered_tools
+from apps.runtime.models import Session, SnapshotPart
+from apps.runtime.prompt_snapshot.part_cache import FROZEN, KEPT, StoredPart
+from apps.runtime.prompt_snapshot.playground_proposal import marked, tried_in
+from apps.runtime.prompt_snapshot.prompt_input_builder import gather
+from apps.runtime.prompt_snapshot.snapshot_store import NotFrozen, freeze
+from apps.runtime.tools.assistant_tools import rights_in
+from apps.runtime.tools.builtin_catalog import house_tools
+from apps.runtime.tools.builtin_tool import Offer
+from apps.runtime.tools.tool_search import ROUTING_DEFINITIONS
+from apps.runtime.turn_store.turn_context import Running
+from apps.tenants.models import Agent
+
+logger = logging.getLogger(__name__)
+
+TOOLS = "tools"
+# Before the slots of the system prompt, in what a claim brings.
+TOOLS_POSITION = -1
+DEFINITIONS_KEPT = 256
+
+
+class PrefixChanged(NotFrozen):
+    """What would be sent is not what was frozen; nothing is sent instead."""
+
+    code = "prefix_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A session with the prefix it was opened on: the tools' definitions and the system prompt."""
+
+    session: Session
+    assembled: Assembled
+    tools: Part
+
+    @property
+    def definitions(self) -> tuple[Tool, ...]:
+        """The tools as they were when the session opened, whatever a release made of them since."""
+        return read_definitions(self.tools.text)
+
+    def verified(self) -> "Frozen":
+        """Refused if it is not to the byte what was frozen, or if somebody else would answer for its bytes (R043)."""
+        if self.assembled.sha256 != self.session.prefix_sha256:
+            raise PrefixChanged(f"The prefix of session {self.session.pk} no longer has the hash it was frozen with.")
+        if self.session.tools_sha256 not in {"", _sha256(self.tools.text)}:
+            raise PrefixChanged(f"The tools of session {self.session.pk} are no longer those it was frozen with.")
+        return self
+
+
+def is_over(running: Running, agent: Agent, now: datetime) -> bool:
+    """Whether a new session begins: the conversation was silent too long, or the session is too old (R064, Z-5)."""
+    idle = agent.session_idle_seconds
+    idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
+    session, oldest = running.session, agent.max_session_age_seconds
+    # A session of a release that did not freeze tools is over: what it was told cannot be sent again whole.
+    return session.tools_id is None or is_stale(running.used_at, now, idle_seconds, session.snapshot_at, oldest)
+
+
+def open_session(
+    conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, outside: tuple[Tool, ...] = ()
+) -> Frozen:
+    """Freeze what the nouns say now."""
+    reads = partial(
+        gather,
+        agent,
+        conversation.end_user_key,
+        actor=agent_actor,
+        system=system,
+        now=timezone.now(),
+        off_the_record=conversation.tells_off_the_record,
+    )
+    told = reads()
+    assembled = assemble(told)
+    if tried := tried_in(conversation, system=system):
+        assembled = marked(assemble(reads(would=tried.would)), assembled, tried)
+    for slot in sorted({note.slot for note in assembled.notes}):
+        logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
+    offer = Offer.of(agent, conversation, knows_agents=bool(told.invokable), member_rights=rights_in(conversation))
+    tools = tools_part(agent, offer, outside)
+    session = freeze(conversation, assembled, tools, actor=system)
+    parts = tuple(_once(agent.tenant_id, part) for part in assembled.parts)
+    return Frozen(session, Assembled(parts), _once(agent.tenant_id, tools))
+
+
+def _once(tenant_id: int, part: Part) -> Part:
+    """The part that another turn of this process waits with, where it is the same to its owners."""
+    return FROZEN.keep(tenant_id, part.sha256, part)
+
+
+def tools_part(agent: Agent, offer: Offer, outside: tuple[Tool, ...] = ()) -> Part:
+    """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
+
+    Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
+    no more than its prompt (R001, R004).
+    """
+    ours = house_tools(offer) if agent.has_learning else ()
+    offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
+    # One definition a line, so that a difference shows which tool it is about.
+    lines = ",\n".join(canonical_json(tool.wire) for tool in offered)
+    return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
+
+
+def thawed(session: Session) -> Frozen:
+    """The session with its prefix, read back from the parts it refers to."""
+    places = session.parts.select_related("part")
+    assembled = Assembled(tuple(_part(place.part) for place in places))
+    tools = _part(session.tools) if session.tools else Part(Slot.TOOLS, (Segment("[]", None, "unrecorded"),))
+    return Frozen(session, assembled, tools).verified()
+
+
+def running_on(running: Running, known: Mapping[str, Part]) -> Frozen:
+    """The same of a session that came with a claim, whose parts may be known already."""
+    tenant_id = running.session.tenant_id
+    parts = {stored.position: known.get(stored.mark) or _kept(stored, tenant_id) for stored in running.parts}
+    assembled = Assembled(tuple(part for position, part in parts.items() if position != TOOLS_POSITION))
+    return Frozen(running.session, assembled, parts[TOOLS_POSITION]).verified()
+
+
+def _kept(stored: StoredPart, tenant_id: int) -> Part:
+    return KEPT.keep(
+        tenant_id, stored.mark, _read(stored.id, stored.slot, stored.text or "", stored.segments, stored.sha256)
+    )
+
+
+def _part(stored: SnapshotPart) -> Part:
+    return _read(stored.pk, stored.slot, stored.text, stored.segments, stored.sha256)
+
+
+def _read(number: int, slot_number: int, text: str, segments: SegmentTable | None, sha256: str) -> Part:
+    slot = Slot(slot_number)
+    if segments is None:
+        # Frozen before owners were kept.
+        return Part(slot, (Segment(text, None, "unrecorded"),))
+    try:
+        part = decode_segments(slot, text, segments)
+    except NotSegments as flaw:
+        raise PrefixChanged(f"Part {number} of slot {slot.value} cannot be read: {flaw}") from flaw
+    if part.sha256 != sha256:
+        raise PrefixChanged(f"Part {number} of slot {slot.value} is not what it was stored as.")
+    return part
+
+
+@lru_cache(maxsize=DEFINITIONS_KEPT)
+def read_definitions(text: str) -> tuple[Tool, ...]:
+    """Read once for all sessions with these tools: a worker holds thousands of turns, and asks three times in each."""
+    return tuple(Tool(**definition) for definition in json.loads(text))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Pieces of a reply on their way to whoever listens."""

@@ -1,0 +1,141 @@
+"""Answers told while they are said, from the worker that hears them to whoever holds a stream open in a web process.
+
+It goes over the broker's channels, which keep nothing: what nobody listens to is gone, and what is lost on the way is told by
+the next piece, which carries all that was said so far. No turn depends on any of it.
+"""
+
+import json
+import logging
+import queue
+import threading
+import time
+from typing import Final
+
+import redis
+from django.conf import settings
+
+from apps.desk.rules import Sending
+from apps.llm.model_backend import Listener
+from apps.prompt.prompt_input import SendMode
+from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.turns.turn_completion import mode_at_first
+
+logger = logging.getLogger(__name__)
+
+# Where a web process says which conversation somebody listens to, and for how long that holds.
+HEARD: Final = "preceptor:listeners"
+SAID: Final = "preceptor:reply:"
+HOLDS_SECONDS: Final = 60
+# How long a broker that is away keeps anybody waiting.
+PATIENCE_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 5.0
+# A piece of an answer for each of these, however fast the words come.
+PIECE_SECONDS: Final = 0.1
+
+
+def said_in(conversation_id: int) -> str:
+    """The channel of a conversation's answers."""
+    return f"{SAID}{conversation_id}"
+
+
+def conversation_of(channel: str) -> int:
+    """The conversation whose answers are said in the channel."""
+    return int(channel.removeprefix(SAID))
+
+
+def client_url() -> str:
+    """The broker's address as its client writes it."""
+    return str(settings.CELERY_BROKER_URL).replace("redis+socket://", "unix://", 1)
+
+
+def broker() -> "redis.Redis":
+    """A client that gives up at once where the broker is away."""
+    return redis.Redis.from_url(
+        client_url(), socket_connect_timeout=PATIENCE_SECONDS, socket_timeout=PATIENCE_SECONDS, decode_responses=True
+    )
+
+
+def may_be_aired(claimed: Claim) -> bool:
+    """Only what leaves by itself is told before it has left: of a reply that a person may have to send, nobody hears."""
+    if claimed.conversation.is_talk:
+        # It has one reader, to whom it leaves whatever is held back from customers.
+        return not claimed.may_be_silent
+    if claimed.is_sending_paused or claimed.may_be_silent:
+        return False
+    return mode_at_first(claimed) is SendMode.AUTONOMOUS and not any(map(_hangs_on_a_skill, claimed.brought.rules))
+
+
+def _hangs_on_a_skill(rule: Sending) -> bool:
+    return rule.skill_id is not None
+
+
+class Air:
+    """A worker's ears: who is listened to, and what was said and not told yet. Two threads, both of whom may fail."""
+
+    def __init__(self) -> None:
+        self._heard: dict[int, float] = {}
+        self._said: queue.SimpleQueue[tuple[int, dict[str, object]] | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._tell)]
+
+    def start(self) -> None:
+        """Begin to hear who listens."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Say no more."""
+        self._stopping.set()
+        self._said.put(None)
+
+    def __call__(self, claimed: Claim) -> Listener | None:
+        """The listener of a turn, asked before each call of its model; None where nobody holds a stream open."""
+        conversation_id = claimed.conversation.pk
+        if self._heard.get(conversation_id, 0) < time.monotonic() or not may_be_aired(claimed):
+            return None
+        turn_id, pieces, told_at = claimed.turn.pk, [], [0.0]
+        self._said.put((conversation_id, {"turn_id": turn_id, "text": ""}))
+
+        def hear(text: str) -> None:
+            pieces.append(text)
+            if time.monotonic() - told_at[0] >= PIECE_SECONDS:
+                told_at[0] = time.monotonic()
+                self._said.put((conversation_id, {"turn_id": turn_id, "text": "".join(pieces)}))
+
+        return hear
+
+    def _listen(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with broker() as client, client.pubsub(ignore_subscribe_messages=True) as subscribed:
+                    subscribed.subscribe(HEARD)
+                    while not self._stopping.is_set():
+                        if message := subscribed.get_message(timeout=PATIENCE_SECONDS / 2):
+                            self._note(str(message["data"]))
+            except redis.RedisError as error:
+                logger.warning("who listens is not known", extra={"error": type(error).__name__})
+                self._stopping.wait(AGAIN_SECONDS)
+
+    def _note(self, said: str) -> None:
+        now = time.monotonic()
+        self._heard = {each: until for each, until in self._heard.items() if until > now}
+        if said.isdecimal():
+            self._heard[int(said)] = now + HOLDS_SECONDS
+
+    def _tell(self) -> None:
+        client = broker()
+        while (said := self._said.get()) is not None:
+            conversation_id, piece = said
+            try:
+                client.publish(said_in(conversation_id), json.dumps(piece))
+            except redis.RedisError as error:
+                logger.warning("an answer is not told while it is said", extra={"error": type(error).__name__})
+
+
+def announce(conversation_id: int) -> None:
+    """Let workers know that somebody listens; where the broker is away they do not, and the reply is told when it is there."""
+    try:
+        with broker() as client:
+            client.publish(HEARD, str(conversation_id))
+    except redis.RedisError as error:
+        logger.warning("nobody knows who listens", extra={"error": type(error).__name__})

@@ -1,0 +1,1 @@
+"""The built-in tools of an agent, and the calls of external ones."""

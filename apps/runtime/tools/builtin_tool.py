@@ -1,0 +1,132 @@
+"""What a tool of the house is: how the model sees it, and what it does for whom."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Self
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.llm.model_backend import JsonObject, Tool
+from apps.runtime.limits.turn_budgets import Money, loop_of
+from apps.tenants.models import Agent
+
+# Parameters that are lists, whatever the tool.
+LISTS: Final = ("columns", "rows", "labels", "series")
+# Channels on which nothing can be drawn.
+WORDS_ALONE: Final = frozenset({"sms", "voice"})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a session is opened for, which decides what tools it offers beside those of every session."""
+
+    off_the_record: bool = False
+    may_propose_schedules: bool = False
+    may_ask_agents: bool = False
+    is_asked: bool = False
+    may_show_tables_and_charts: bool = False
+    may_edit_memory: bool = False
+    may_edit_skills: bool = False
+    has_notebook: bool = False
+    # What the member may with whom a talk is; None where a customer writes.
+    member_rights: frozenset[Act] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        agent: Agent,
+        conversation: Conversation,
+        *,
+        knows_agents: bool,
+        member_rights: frozenset[Act] | None = None,
+    ) -> Self:
+        """A conversation with this agent, who may know others to ask."""
+        may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
+        shows = agent.may_show_tables_and_charts and conversation.channel not in WORDS_ALONE
+        return cls(
+            off_the_record=conversation.tells_off_the_record,
+            may_propose_schedules=agent.may_propose_schedules,
+            may_ask_agents=may_ask,
+            is_asked=conversation.is_asked,
+            may_show_tables_and_charts=shows,
+            may_edit_memory=agent.may_edit_memory,
+            may_edit_skills=agent.may_edit_skills,
+            has_notebook=agent.has_notebook,
+            member_rights=member_rights,
+        )
+
+
+ORDINARY: Final = Offer()
+
+
+def _always(offer: Offer) -> bool:
+    del offer
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom and where a tool is called."""
+
+    actor: Actor
+    agent_id: int
+    conversation: Conversation
+    snapshot_at: datetime
+    turn_id: int
+    # What of the live state the model has been shown in this turn, newer than its frozen prompt.
+    shown: set[str] = field(default_factory=set)
+    money: Money = field(default_factory=Money)
+
+
+@dataclass(frozen=True, slots=True)
+class HouseTool:
+    """A tool as the model sees it, and what it does."""
+
+    name: str
+    description: str
+    parameters: dict[str, str]
+    required: tuple[str, ...]
+    run: Callable[[Context, JsonObject], str]
+    # Whether something stays after the conversation; such tools are not offered off the record (R178).
+    keeps: bool = True
+    # Whether what it keeps is learned, and so waits while learning is frozen.
+    learns: bool = True
+    # Whether it writes nothing at all; what writes is one commit with the step that says so.
+    reads: bool = False
+    # In which sessions it is offered, where not in all.
+    offered: Callable[[Offer], bool] = _always
+    # Parameters whose whole shape is told, in place of a type.
+    shapes: Mapping[str, JsonObject] = field(default_factory=dict)
+
+    @property
+    def definition(self) -> Tool:
+        """The tool in the Messages API's form."""
+        kinds = {
+            "skill_id": "integer",
+            "version": "integer",
+            "conversation_id": "integer",
+            "note_id": "integer",
+            "arguments": "object",
+            **dict.fromkeys(LISTS, "array"),
+        }
+        properties: JsonObject = {
+            name: self.shapes.get(name) or {"type": kinds.get(name, "string"), "description": said}
+            for name, said in self.parameters.items()
+        }
+        return Tool(
+            self.name,
+            self.description,
+            {
+                "type": "object",
+                "properties": properties,
+                "required": list(self.required),
+                "additionalProperties": False,
+            },
+        )
+
+
+def whole_number(value: object) -> int:
+    """A number as a tool's schema lets it pass: 12.0 is a whole one there, and none in the database."""
+    return int(str(value).removesuffix(".0"))

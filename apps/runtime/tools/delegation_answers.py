@@ -1,0 +1,95 @@
+"""What the agent that asked is told of its question: the answer, or what became of it. It is never left in silence.
+
+Each is an event of the conversation above, written in the commit of what it tells, under a key of its own.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from apps.conversations.actions import receive_message
+from apps.conversations.delegation import put_above, tell_paused
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import ToolCall
+from apps.desk.actions import open_escalation
+from apps.desk.models import Escalation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.kill_switches.models import KillSwitch
+from apps.prompt.builtin_tools import ENQUEUE_PARENT
+from apps.runtime.kill_switch_checks import stop_of
+from apps.runtime.wakeup import kick_turn
+from apps.tenants.authentication.actor_resolution import system_actor
+
+WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
+ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
+NOT_LET_OUT: Final = "A colleague decided that its answer is not given. Do without it, or hand this to a colleague."
+NO_ANSWER: Final = (
+    "It could not answer: {why} A colleague was asked to look; tell the customer so, and promise no time."
+)
+TOO_LATE: Final = (
+    "The answer came after conversation {parent} had ended. Look whether the customer still needs it: {text}"
+)
+TOO_LATE_OFF_THE_RECORD: Final = (
+    "An answer came after conversation {parent} had ended. Look whether the customer still needs it. It was given off the"
+    " record, so what it says is not kept here."
+)
+
+
+def passed_on(calls: Iterable[ToolCall]) -> str:
+    """What the agent passed on by its tool, in the order in which it did; empty if it did not."""
+    return "\n\n".join(str(call.arguments["text"]) for call in calls if call.name == ENQUEUE_PARENT)
+
+
+def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+    """Tell the agent that asked here, if one did. Whoever calls has the transaction open, and comes here once for a key."""
+    if not conversation.is_asked:
+        return
+    system = system_actor(conversation.tenant_id, "worker")
+    with acting(system):
+        # Locked, so that it does not end between this look and the write.
+        rows = Conversation.objects.visible_to(system).select_for_update(no_key=True, of=("self",))
+        parent = rows.order_by("pk").get(children=conversation)
+        if parent.status != Conversation.Status.OPEN:
+            _ask_a_person(conversation, kind, text, actor=system)
+            return
+        put_above(parent, conversation, kind, text, key)
+        kick_turn(parent.tenant_id, parent.pk)
+
+
+def tell_of_pause(tenant_id: int, child_id: int) -> None:
+    """Tell the agent that asked in a conversation that the other one is paused, once for each switch."""
+    system = system_actor(tenant_id, "worker")
+    with acting(system):
+        child = Conversation.objects.visible_to(system).open().filter(pk=child_id, taken_over_at=None).first()
+        switch = child and stop_of(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
+        if child and switch and (parent_id := tell_paused(child, switch.pk)):
+            kick_turn(tenant_id, parent_id)
+
+
+def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:
+    """Tell the agent of a conversation what a person decided; where this one has ended, in one that follows."""
+    event = receive_message(
+        conversation.agent_id,
+        actor=actor,
+        channel=conversation.channel,
+        conversation_key=conversation.conversation_key,
+        # Between agents the thread is known by its key alone: the customer's is of another channel.
+        end_user_key="" if conversation.is_asked else conversation.end_user_key,
+        text=text,
+        idempotency_key=key,
+    )
+    kick_turn(event.tenant_id, event.conversation_id, event.debounce_seconds)
+
+
+def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:
+    """Nobody reads an answer any more where the conversation above has ended; what is no answer needs no reader."""
+    if kind == InboundEvent.Kind.ANSWER:
+        told = TOO_LATE_OFF_THE_RECORD if conversation.off_the_record else TOO_LATE
+        open_escalation(
+            conversation.pk,
+            actor=actor,
+            agent_id=conversation.agent_id,
+            turn_id=None,
+            reason=Escalation.Reason.UNSUPPORTED,
+            question=told.format(parent=conversation.parent_id, text=text),
+        )

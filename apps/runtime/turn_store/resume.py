@@ -1,0 +1,57 @@
+"""Where a turn goes on that another worker began; pure. Finished steps are replayed, not repeated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from apps.conversations.rules import ToolCall
+from apps.runtime.turn_store.steps import Said, Step
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """One tool call as the journal has it: `is_open` if it was begun outside the house and nobody knows how it ended."""
+
+    call: ToolCall
+    is_open: bool = False
+    may_be_repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStep:
+    """One answer of the model as the journal has it, with the tool calls that were written, by their place in it."""
+
+    said: Said
+    calls: Mapping[int, KeptCall] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The whole steps behind a turn; and, where the last answer's tools were not all called or nothing follows it, that one."""
+
+    steps: tuple[Step, ...] = ()
+    last: Said | None = None
+    calls: Mapping[int, KeptCall] = field(default_factory=dict)
+    voids: int = 0
+
+    @property
+    def asking(self) -> int:
+        """The number of the model call that comes next."""
+        return len(self.steps) + self.voids + 1
+
+
+def resumed(kept: Sequence[KeptStep]) -> Resumed:
+    """What is behind, and what of the last step is still to do."""
+    used = [step for step in kept if not step.said.is_void]
+    voids = len(kept) - len(used)
+    if not used:
+        return Resumed(voids=voids)
+    *before, last = used
+    steps = tuple(_whole(step) for step in before)
+    is_open = any(call.is_open for call in last.calls.values())
+    if last.said.goes_on and len(last.calls) == len(last.said.uses) and not is_open:
+        return Resumed((*steps, _whole(last)), voids=voids)
+    return Resumed(steps, last.said, last.calls, voids)
+
+
+def _whole(step: KeptStep) -> Step:
+    return step.said.with_calls(tuple(step.calls[place].call for place in sorted(step.calls)))

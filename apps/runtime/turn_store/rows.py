@@ -1,0 +1,122 @@
+"""What the journal and the transcript are told of a turn, as the rows that are written. Nothing is written from here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from apps.conversations.models import InboundEvent, Message
+from apps.conversations.rules import ToolCall
+from apps.governance.stored_text import storable_text
+from apps.llm.model_backend import Json, JsonObject, Reply
+from apps.llm.prices import NO_RATES, OwnRates, priced
+from apps.runtime.models import ToolStep
+from apps.runtime.turn_store.steps import ANSWERED, Said, Step, canonical_object
+
+SENDERS = {
+    InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
+    InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR,
+    InboundEvent.Kind.SCHEDULE: Message.Sender.OPERATOR,
+    InboundEvent.Kind.TASK: Message.Sender.PEER,
+    InboundEvent.Kind.ANSWER: Message.Sender.PEER,
+    InboundEvent.Kind.PROGRESS: Message.Sender.PEER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotes:
+    """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
+
+    requested_at: datetime
+    agent_prefix_sha256: str
+    workspace_prefix_sha256: str
+    expected_read_tokens: int
+    has_unexpected_miss: bool
+    cache_entries: str
+    cache_ledger: JsonObject
+
+
+def cost_of(calls: Sequence[JsonObject]) -> int:
+    """What some entries of calls cost together, as far as that is known."""
+    costs = (call["cost_micro_usd"] for call in calls)
+    return sum(cost for cost in costs if isinstance(cost, int))
+
+
+def call_row(
+    said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None, rates: OwnRates = NO_RATES
+) -> JsonObject:
+    """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
+    row: dict[str, Any] = {
+        "step": said.number,
+        "user_turn": asked,
+        "assistant_message": said.wire,
+        "text": said.text,
+        "model": storable_text(reply.model),
+        "is_stand_in": reply.is_stand_in,
+        "stop_reason": said.stop_reason,
+        "cost_micro_usd": priced(reply, rates),
+        **asdict(reply.usage),
+        **{noted.name: getattr(notes, noted.name) for noted in fields(notes)},
+        "requested_at": notes.requested_at.isoformat(),
+    }
+    return row
+
+
+def tool_row(
+    step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety, state: ToolStep.State
+) -> JsonObject:
+    """A tool call as the journal keeps it."""
+    return canonical_object(
+        {**asdict(call), "step": step, "position": place, "repeat_safety": repeat_safety.value, "state": state.value}
+    )
+
+
+def has_asked(calls: Sequence[JsonObject]) -> bool:
+    """Whether no step of the round was kept before these."""
+    return not calls or calls[0]["step"] == 1
+
+
+def without_transcript(calls: Sequence[JsonObject], *, has_replied: bool) -> list[JsonObject]:
+    """The steps a turn ends with, without what the same commit writes into the transcript and the turn's own row."""
+    rows = [{**row, "user_turn": None} for row in calls]
+    if has_replied and rows:
+        rows[-1] |= {"assistant_message": None, "text": ""}
+    return rows
+
+
+def message_rows(
+    events: Sequence[InboundEvent], wire: JsonObject | None, turn_id: int, steps: Sequence[Step], *, has_replied: bool
+) -> list[Json]:
+    """What a turn leaves in the transcript: what arrived, and what was said and called since; its last line is the reply."""
+    rows = [*_asked_rows(events, wire), *_answered_rows(turn_id, steps)]
+    if has_replied:
+        rows[-1]["is_reply"] = True
+    return [{**row, "position": position} for position, row in enumerate(rows)]
+
+
+def _asked_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
+    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
+    # Several events are one user turn for the model; the last of them carries it.
+    rows[-1]["api_message"] = wire
+    return rows
+
+
+def _answered_rows(turn_id: int, steps: Sequence[Step]) -> list[JsonObject]:
+    rows: list[JsonObject] = []
+    for step in steps:
+        calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
+        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "api_message": step.said})
+        if step.results is not None:
+            rows.append({**_row(Message.Sender.TOOL, ""), "api_message": ANSWERED})
+    return [{**row, "turn_id": turn_id} for row in rows]
+
+
+def _row(sender: Message.Sender, text: str) -> JsonObject:
+    return {
+        "sender": sender.value,
+        "text": text,
+        "tool_calls": [],
+        "api_message": None,
+        "turn_id": None,
+        "is_reply": False,
+    }

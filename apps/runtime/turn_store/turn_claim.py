@@ -1,0 +1,220 @@
+"""Taking a turn: one statement decides who holds it, and brings all it needs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import NOWHERE, ToolCall
+from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import one_shot
+from apps.llm.model_backend import JsonObject
+from apps.prompt.rendering.segments import Part
+from apps.runtime.kill_switch_checks import ANSWERING, SENDING, Stopped
+from apps.runtime.limits.turn_budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
+from apps.runtime.limits.turn_limits import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE, PATIENCE_ELSEWHERE
+from apps.runtime.models import ToolStep, Turn
+from apps.runtime.prompt_snapshot.part_cache import KEPT
+from apps.runtime.tools.tool_server_tools import KEPT_TOOLS, OthersTool, others_tools
+from apps.runtime.turn_store.cached_prefixes import OTHERS_CALLS, OWN_TURNS
+from apps.runtime.turn_store.claim_query import CLAIM
+from apps.runtime.turn_store.claimed_endpoint import NO_TERMS, Terms
+from apps.runtime.turn_store.resume import KeptCall, KeptStep
+from apps.runtime.turn_store.steps import Said
+from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
+from apps.tenants.authentication.actor_resolution import PLACES
+from apps.tenants.models import Agent
+
+AGENTS_KEPT = 512
+# Of what a claim brings.
+_AT_MOST = {
+    "history": HISTORY_MESSAGES,
+    "examples": EXAMPLES,
+    "compared": COMPARED_CHARACTERS,
+    "own_turns": OWN_TURNS,
+    "others_calls": OTHERS_CALLS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A turn this worker holds, with the events it answers, what earlier workers kept of it, and what it needs to go on.
+
+    `known` are parts of prompts this process has read already, by their marks.
+    """
+
+    turn: Turn
+    conversation: Conversation
+    events: tuple[InboundEvent, ...]
+    brought: Brought
+    known: dict[str, Part]
+    kept: tuple[KeptStep, ...] = ()
+    asked: JsonObject | None = None
+    terms: Terms = NO_TERMS
+    money: Money = field(default_factory=Money)
+    turns_lately: int = 1
+    others: tuple[OthersTool, ...] = ()
+    # Calls that a person said yes to, by what tells them apart.
+    approved: dict[str, int] = field(default_factory=dict)
+    # As the latest write of the turn found it.
+    is_sending_paused: bool = False
+
+    @property
+    def agent(self) -> Agent:
+        """Who answers."""
+        return self.conversation.agent
+
+    @property
+    def model(self) -> str:
+        """Which model is asked: one for the whole turn, where another had to be chosen."""
+        return self.turn.model or self.agent.model or settings.DEFAULT_MODEL
+
+    @property
+    def endpoint_id(self) -> int:
+        """Where it is asked; 0 is the installation's endpoint."""
+        return self.agent.endpoint_id or 0
+
+    @property
+    def kind(self) -> TurnKind:
+        """What the turn answers: nobody at all where its schedule began it."""
+        if any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events):
+            return TurnKind.SCHEDULED
+        return TurnKind.DELEGATED if self.conversation.is_asked else TurnKind.MESSAGE
+
+    @property
+    def steps_wanted(self) -> int | None:
+        """How many steps what it answers asks for itself; of several the latest that says so (R124)."""
+        return next((event.max_steps for event in reversed(self.events) if event.max_steps is not None), None)
+
+    @property
+    def may_be_silent(self) -> bool:
+        """A schedule may come to nothing (R121), and word of what becomes of a question needs no reply."""
+        noted_only = all(event.kind == InboundEvent.Kind.PROGRESS for event in self.events)
+        return noted_only or self.kind is TurnKind.SCHEDULED
+
+    @property
+    def is_heard_by_nobody(self) -> bool:
+        """Whether it was begun by a schedule that posts nowhere, or by what an agent answers to such a run."""
+        spoken = {InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR}
+        return self.conversation.channel == NOWHERE and not any(event.kind in spoken for event in self.events)
+
+    @property
+    def customer_is_proven(self) -> bool:
+        """Whether the agent may be told what is known of the customer, and may note more.
+
+        What came in before the proof may be anybody's words, so a turn that answers any of it is nobody's proven.
+        """
+        if not self.brought.is_customer_proof_required:
+            return True
+        proven_at = self.conversation.proven_at
+        words = (event for event in self.events if event.kind == InboundEvent.Kind.MESSAGE)
+        return proven_at is not None and all(event.received_at >= proven_at for event in words)
+
+    @property
+    def answers_nobody(self) -> bool:
+        """Whether all it answers is a schedule, and what operators say besides: what is noted then is about no customer."""
+        kinds = {event.kind for event in self.events}
+        return InboundEvent.Kind.SCHEDULE in kinds and kinds <= {InboundEvent.Kind.SCHEDULE, InboundEvent.Kind.OPERATOR}
+
+    @property
+    def is_spent(self) -> bool:
+        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
+        return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN
+
+    @property
+    def begun(self) -> "Claim":
+        """The same without what only its beginning reads. Thousands wait like this; one that may begin anew reads more again."""
+        earlier = self.brought.earlier if self.agent.begins_anew else {}
+        return replace(self, known={}, brought=replace(self.brought, running=None, earlier=earlier))
+
+
+def claim(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> Claim | None:
+    """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take.
+
+    Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
+    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `elsewhere`: for one that runs there.
+    """
+    known, known_tools = KEPT.known(actor.tenant_id), KEPT_TOOLS.known(actor.tenant_id)
+    given: dict[str, Any] = {
+        "conversation": conversation_id,
+        "elsewhere": elsewhere,
+        "patience_elsewhere": PATIENCE_ELSEWHERE,
+        "only": "" if elsewhere else settings.AGENT_KEY,
+        "stops": list(ANSWERING),
+        "sending": list(SENDING),
+        "stopped": [Stopped.code, DaySpent.code],
+        "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
+        "patience": PATIENCE_ELSEWHERE if elsewhere else PATIENCE,
+        "known": list(known),
+        "known_tools": list(known_tools),
+        **_AT_MOST,
+        "role": Role.AGENT.value,
+        "tenant": actor.tenant_id,
+        "loop_window": LOOP_WINDOW,
+        **PLACES,
+    }
+    # Two at once would wait for each other: one holds the messages and waits for the turn, the other holds the turn.
+    rows = one_shot(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
+    if not rows:
+        return None
+    told = json.loads(rows[0][0])
+    return _claimed(told, known, others_tools(told["others"] or (), known_tools, actor.tenant_id))
+
+
+def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...]) -> Claim:
+    conversation = row_of(Conversation, told["conversation"])
+    conversation.agent = _agent(told["agent"])
+    turn = row_of(Turn, told["turn"])
+    turn.conversation = conversation
+    calls = told["calls"] or ()
+    return Claim(
+        turn,
+        conversation,
+        tuple(row_of(InboundEvent, event) for event in told["events"] or ()),
+        Brought.of(told),
+        known,
+        _kept(calls, told["tools"] or ()),
+        next((call["user_turn"] for call in calls if call["user_turn"]), turn.external_user_turn),
+        Terms.of(told["terms"], conversation.tenant_id),
+        _money(told, conversation),
+        told["other_turns"] + 1,
+        others,
+        told["approved"] or {},
+        told["is_sending_paused"],
+    )
+
+
+@lru_cache(AGENTS_KEPT)
+def _agent(stated: str) -> Agent:
+    """The row as it stands now, once for all turns that were claimed while it stood so; none of them changes it."""
+    return row_of(Agent, json.loads(stated))
+
+
+def _money(told: Told, conversation: Conversation) -> Money:
+    """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
+    own, requested_by = conversation.agent.turn_budget_micro_usd, told["requested_by"]
+    given = conversation.budget_micro_usd
+    left = None if given is None or requested_by is None else max(0, given - requested_by["spent"])
+    return Money(told["turn_cost"] + told["set_aside"], least_of(own, left), told["day_left"])
+
+
+def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:
+    made: dict[int, dict[int, KeptCall]] = {call["step"]: {} for call in calls}
+    for row in tools:
+        call = ToolCall(row["call_id"], row["name"], row["arguments"], row["result"], row["is_error"])
+        # What an agent elsewhere called is known before the answer it called it in.
+        made.setdefault(row["step"], {})[row["position"]] = KeptCall(
+            call,
+            is_open=row["state"] == ToolStep.State.STARTED,
+            may_be_repeated=row["repeat_safety"] != ToolStep.RepeatSafety.UNSAFE,
+        )
+    return tuple(
+        KeptStep(Said(call["step"], call["text"], call["assistant_message"], call["stop_reason"]), made[call["step"]])
+        for call in calls
+        if call["assistant_message"] is not None
+    )

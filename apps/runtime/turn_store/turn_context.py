@@ -1,0 +1,192 @@
+"""What a claim brings beside the turn: the state of the tenant and the conversation at one moment, read back from JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self, TypeVar
+from zoneinfo import ZoneInfo
+
+from django.db.models import Model
+
+from apps.conversations.rules import ToolCall
+from apps.desk.rules import Sending
+from apps.learning.lessons.rules import summary_of
+from apps.llm.model_backend import JsonObject
+from apps.prompt.prompt_input import SendMode, Slot
+from apps.prompt.rendering.user_turn import without_learning
+from apps.runtime.limits.turn_limits import history_skipped
+from apps.runtime.models import Session
+from apps.runtime.prompt_snapshot.part_cache import StoredPart
+from apps.runtime.turn_store.steps import sent_again, skills_read
+from apps.tenants.authentication.actor_resolution import Said, held_once
+
+UTC = "UTC"
+# Of corrections shown with a turn, the latest.
+EXAMPLES = 3
+# By so much of each message examples of others are chosen.
+COMPARED_CHARACTERS = 4_000
+
+Row = TypeVar("Row", bound=Model)
+# Any: JSON as PostgreSQL made it of rows.
+Told = Mapping[str, Any]
+
+
+def row_of(kind: type[Row], told: Told) -> Row:
+    """A row that was read as JSON, as Django would have read it."""
+    fields = kind._meta.concrete_fields
+    return kind.from_db("default", [f.attname for f in fields], [f.to_python(told[str(f.column)]) for f in fields])
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The conversation's latest session, when it was last used, and the parts of its prefix, the tools first."""
+
+    session: Session
+    used_at: datetime
+    parts: tuple[StoredPart, ...]
+
+    @property
+    def tells_of_customer(self) -> bool:
+        """Whether a profile is frozen in it."""
+        return any(part.slot == Slot.PROFILE for part in self.parts)
+
+    @classmethod
+    def of(cls, told: Told) -> "Running | None":
+        if told["session"] is None:
+            return None
+        session = row_of(Session, told["session"])
+        used_at = told["last_turn_at"]
+        return cls(
+            session,
+            datetime.fromisoformat(used_at) if used_at else session.snapshot_at,
+            tuple(StoredPart(**part) for part in told["parts"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The end of what was said, and how many messages of the model's form stand before it.
+
+    It is what was sent, byte for byte, but for the bullets of a learning version that was withdrawn since (`is_cut`).
+    `skills` are those whose runbooks stand in it, so that nobody has to read them again to follow them.
+    """
+
+    skipped: int
+    messages: tuple[JsonObject, ...]
+    is_cut: bool = False
+    skills: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, told: Told) -> Self:
+        skipped = history_skipped(told["messages"])
+        kept = told["messages"] - skipped
+        recent = (told["history"] or [])[-kept:] if kept else []
+        sent = tuple(sent_again(wire, calls) for wire, calls in recent)
+        skills = frozenset(skills_read(ToolCall(**call) for _, calls in recent for call in calls or ()))
+        if (withdrawn := told["withdrawn"]) is None:
+            return cls(skipped, sent, skills=skills)
+        messages = tuple(_unlearned(wire, summary_of(withdrawn)) for wire in sent)
+        return cls(skipped, messages, messages != sent, skills)
+
+
+def _unlearned(wire: JsonObject, bullets: str) -> JsonObject:
+    content = wire["content"]
+    if wire["role"] != "user" or not isinstance(content, list):
+        return wire
+    return {**wire, "content": [_without(block, bullets) for block in content]}
+
+
+def _without(block: Any, bullets: str) -> Any:  # Any: a content block of the Messages API
+    return {**block, "text": without_learning(block["text"], bullets)} if block["type"] == "text" else block
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBy:
+    """The agent that asked here, and what answering has cost before this turn."""
+
+    agent_id: int
+    version: int
+    title: str
+    spent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The learning version that the conversation reads, as it stands now."""
+
+    id: int
+    version: int
+    body: str
+    approver: str
+    taint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A draft for this customer, and what a person sent in its place."""
+
+    id: int
+    version: int
+    draft: str
+    sent: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An example that a person keeps for every customer of the agent; nobody is named in it."""
+
+    id: int
+    version: int
+    situation: str
+    draft: str
+    correction: str
+    by: str
+    taint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Everything a turn needs before its first call, as it stood when the turn was claimed."""
+
+    now: datetime
+    running: Running | None
+    history: History
+    grants: tuple[Said, ...]
+    zone: ZoneInfo
+    is_customer_proof_required: bool
+    rules: tuple[Sending, ...]
+    open_escalations: int
+    # Those that were answered before; 0 where nothing may be learned.
+    turns: int
+    earlier: Told
+    requested_by: AskedBy | None = None
+    learning: Pinned | None = None
+    examples: tuple[Corrected, ...] = ()
+    # The one that is most like what was written first.
+    bank: tuple[Kept, ...] = ()
+
+    @classmethod
+    def of(cls, told: Told) -> Self:
+        settings = told["settings"] or {}
+        return cls(
+            now=datetime.fromisoformat(told["now"]),
+            running=Running.of(told),
+            history=History.of(told),
+            grants=tuple((place, agent, held_once(frozenset(names))) for place, agent, names in told["grants"] or ()),
+            zone=ZoneInfo(settings.get("timezone", UTC)),
+            is_customer_proof_required=settings.get("is_customer_proof_required", True),
+            rules=sendings(told["rules"] or ()),
+            open_escalations=told["escalations"],
+            turns=told["turns"],
+            earlier=told["earlier"],
+            requested_by=AskedBy(**told["requested_by"]) if told["requested_by"] else None,
+            learning=Pinned(**told["learning"]) if told["learning"] else None,
+            examples=tuple(Corrected(**each) for each in told["examples"] or ()),
+            bank=tuple(Kept(**each) for each in told["bank"] or ()),
+        )
+
+
+def sendings(rows: Sequence[Sequence[Any]]) -> tuple[Sending, ...]:
+    """Send rules as `mode_of` takes them."""
+    return tuple(Sending(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)

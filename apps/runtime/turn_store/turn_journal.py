@@ -1,0 +1,271 @@
+"""The turn's rows: written only by whoever still holds the fence, each write one statement or one commit."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection
+
+from apps.conversations.models import Conversation, Message
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.stored_text import storable_text
+from apps.llm.model_backend import Json, JsonObject
+from apps.runtime.kill_switch_checks import ANSWERING, SENDING, Stopped
+from apps.runtime.limits.turn_limits import RESTARTS_PER_TURN
+from apps.runtime.models import Session, ToolStep, Turn
+from apps.runtime.tools.toolbox import LOST, Outcome
+from apps.runtime.turn_store.journal_sql import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
+from apps.runtime.turn_store.rows import cost_of, has_asked, message_rows, without_transcript
+from apps.runtime.turn_store.steps import Step, sent_again, skills_read
+from apps.runtime.turn_store.turn_claim import Claim
+from apps.telemetry.product_metrics import TURNS
+
+
+class FenceLost(Exception):
+    """Another worker took the turn over; whatever this one still wants to write is void."""
+
+    code = "fence_lost"
+
+    def __init__(self, turn: Turn) -> None:
+        super().__init__(f"Turn {turn.pk} was taken over.")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The user turn as it is sent, and whose words each of its bytes is."""
+
+    wire: JsonObject
+    segments: Mapping[str, object]
+
+    @property
+    def stored(self) -> dict[str, object]:
+        """As the first step keeps it. Of many small numbers, text is the shorter form."""
+        return {"api_message": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
+
+    @classmethod
+    def kept(cls, stored: JsonObject) -> "Asked":
+        """As it was sent when the turn began."""
+        wire, segments = stored["api_message"], stored["segments"]
+        # Of an earlier release it is no text.
+        segments = json.loads(segments) if isinstance(segments, str) else segments
+        if not isinstance(wire, dict) or not isinstance(segments, dict):
+            raise TypeError("What a turn asked is an object with its owners.")
+        return cls(wire, segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ends, with the words a failure is told by."""
+
+    status: Turn.Status
+    outcome: Turn.Outcome
+    code: str = ""
+    sentence: str = ""
+
+
+class SaidMore(Exception):
+    """The customer went on writing, and the turn should begin anew before anything leaves."""
+
+    code = "new_messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a write found: whether the turn may go on, the customer has said more, and sending is paused; and the day's money."""
+
+    may_go_on: bool
+    said_more: bool
+    day_left: int | None = None
+    is_sending_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What an ended turn leaves: whether the conversation waits for another one."""
+
+    more_waits: bool
+
+
+REPLIED = Ending(Turn.Status.DONE, Turn.Outcome.REPLIED)
+
+
+def hold(turn: Turn) -> None:
+    """Lock the turn for a transaction of several statements; whoever calls acts as the system already."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, _fenced(turn))
+        if cursor.fetchone() is None:
+            raise FenceLost(turn)
+
+
+def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
+    """Note which session the turn runs in; a resumed turn keeps it."""
+    if not one_shot(actor, ENTER, {**_fenced(turn), "session": session.pk}):
+        raise FenceLost(turn)
+    turn.session = session
+
+
+def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
+    """The API messages of earlier turns, as they were sent."""
+    with acting(actor):
+        rows = Message.objects.filter(conversation=conversation).exclude(api_message=None).order_by("position")
+        told = list(rows.values_list("tool_calls", "api_message"))
+        before = [None, *(calls for calls, _ in told)]
+        return [sent_again(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None]
+
+
+def keep(
+    turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor
+) -> Standing:
+    """Write steps and extend the lease; `asking` is the model call that comes next."""
+    given = {**_leased(turn), **_written(calls, tools), "asking": asking, "restarts": _restarts(turn)}
+    rows = one_shot(actor, KEEP, given)
+    if not rows:
+        raise FenceLost(turn)
+    [(may_go_on, said_more, day_left, is_sending_paused)] = rows
+    left = None if day_left is None else day_left - cost_of(calls)
+    return Standing(may_go_on, said_more, left, is_sending_paused)
+
+
+def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> Standing:
+    """Begin a new round with what arrived meanwhile, in one statement with what is known of the round before, or not at all."""
+    given = {**_leased(turn), **_written(calls, tools), "restarts": _restarts(turn)}
+    rows = one_shot(actor, RESTART, given)
+    if not rows:
+        raise FenceLost(turn)
+    [(has_begun, may_go_on, is_sending_paused)] = rows
+    return Standing(may_go_on, has_begun, is_sending_paused=is_sending_paused)
+
+
+def said_more(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
+    """Which of the turns, given with their fences, should begin anew."""
+    given = {"turns": list(turns), "fences": list(turns.values()), "restarts": RESTARTS_PER_TURN}
+    return {int(turn_id) for (turn_id,) in one_shot(actor, SAID_MORE, given)}
+
+
+def end_call(turn: Turn, step: int, place: int, outcome: Outcome, *, actor: Actor) -> None:
+    """Write what came of an outside call that was begun."""
+    state = ToolStep.State.UNKNOWN if outcome.is_unknown else ToolStep.State.DONE
+    given = {
+        **_leased(turn),
+        "step": step,
+        "position": place,
+        "state": state.value,
+        "result": storable_text(outcome.text),
+        "is_error": outcome.is_error,
+    }
+    if not one_shot(actor, END_CALL, given):
+        raise FenceLost(turn)
+
+
+def close(
+    claimed: Claim,
+    asked: Asked | None,
+    steps: Sequence[Step],
+    ending: Ending = REPLIED,
+    calls: Sequence[JsonObject] = (),
+    stops: Sequence[str] = SENDING,
+    *,
+    actor: Actor,
+    rules: Json = None,
+) -> Closed:
+    """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
+
+    Raises `Stopped` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for sending are no
+    longer `rules`, and `SaidMore` where the turn should begin anew; a turn that is given up is held by nothing. A person may be
+    writing into the transcript at the same time; then its next place is looked up once more.
+    """
+    given = _closing(claimed, asked, steps, ending) | {"stops": list(stops)}
+    given |= _written(without_transcript(calls, has_replied=ending.outcome is Turn.Outcome.REPLIED), ())
+    given["segments"] = _json(asked.segments) if asked and has_asked(calls) else None
+    given["rules"] = None if rules is None else _json(rules)
+    try:
+        [ended] = one_shot(actor, CLOSE, given)
+    except IntegrityError:
+        [ended] = one_shot(actor, CLOSE, given)
+    has_ended, is_held, more_waits, has_said_more = ended
+    if not has_ended:
+        raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
+    TURNS.labels(outcome=ending.outcome.value).inc()
+    return Closed(more_waits)
+
+
+def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
+    if not is_held:
+        return None
+    return SaidMore() if has_said_more else Stopped()
+
+
+def _restarts(turn: Turn) -> int:
+    conversation = turn.conversation
+    return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.has_external_agent else 0
+
+
+def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
+    return {
+        **_leased(claimed.turn),
+        "conversation": claimed.conversation.pk,
+        "agent": claimed.agent.pk,
+        "fetched": _json(_fetched(claimed, steps)),
+        "messages": _json(_messages(claimed, asked, steps, ending)),
+        "status": ending.status.value,
+        "outcome": ending.outcome.value,
+        "code": ending.code,
+        "failure": ending.sentence,
+        "lost": LOST.text,
+        "restarts": _restarts(claimed.turn) if ending.status is Turn.Status.DONE else 0,
+    }
+
+
+def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
+    """Let go of the turn until the next attempt is due; a sweep finds it then."""
+    delay = timedelta(seconds=seconds)
+    given = {**_fenced(turn), "seconds": delay, "failed_calls": tries, "code": code, "failure": sentence}
+    one_shot(actor, POSTPONE, given)
+
+
+def beat(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
+    """Extend the leases of the turns, given with their fences; those still held, and whether they may go on."""
+    given = {
+        "turns": list(turns),
+        "fences": list(turns.values()),
+        "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
+        "stops": list(ANSWERING),
+    }
+    return {int(turn_id): bool(may_go_on) for turn_id, may_go_on in one_shot(actor, BEAT, given)}
+
+
+def _fenced(turn: Turn) -> dict[str, Any]:
+    return {"turn": turn.pk, "fence": turn.fence}
+
+
+def _leased(turn: Turn) -> dict[str, Any]:
+    lease = timedelta(seconds=settings.TURN_LEASE_SECONDS)
+    stops = {"stops": list(ANSWERING), "sending": list(SENDING)}
+    return {**_fenced(turn), **stops, "lease": lease, "session": turn.session_id}
+
+
+def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:
+    return {"calls": _json(list(calls)), "tools": _json(list(tools))}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _messages(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> list[Json]:
+    has_replied = ending.outcome is Turn.Outcome.REPLIED
+    wire = asked.wire if asked else None
+    return message_rows(claimed.events, wire, claimed.turn.pk, steps, has_replied=has_replied)
+
+
+def _fetched(claimed: Claim, steps: Sequence[Step]) -> list[Json]:
+    """How often each skill was read for the answer (R096); off the record nothing is counted."""
+    if claimed.conversation.off_the_record:
+        return []
+    times = Counter(skill_id for step in steps for skill_id in skills_read(step.calls))
+    return [{"id": skill_id, "times": count} for skill_id, count in sorted(times.items())]

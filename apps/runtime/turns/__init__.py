@@ -1,0 +1,1 @@
+"""A turn from claim to completion."""

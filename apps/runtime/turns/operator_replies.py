@@ -1,0 +1,223 @@
+"""What a person lets out to a customer: their own words, an agent's draft, the answer to a question. Each is one commit.
+
+The customer reads all of it as the words of the business. The agent is told of a person's own words as of an instruction, in
+the user turn they belong to: it did not say them, and a marker within its own words would be imitated.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.conversations.actions import hand_back_conversation, send_message
+from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
+from apps.desk.models import Draft, Escalation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Conflicting, NotVisible, Stale
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
+from apps.prompt.prompt_input import Event, EventKind, Source, TurnInput
+from apps.prompt.rendering.segments import Part, encode_segments
+from apps.prompt.rendering.user_turn import user_turn
+from apps.runtime.models import Turn
+from apps.runtime.tools.delegation_answers import NOT_LET_OUT, relay, tell_agent
+from apps.runtime.turn_store.rows import SENDERS
+from apps.runtime.turn_store.steps import canonical_object
+from apps.runtime.turns.user_turn import event_of, wire_of
+from apps.runtime.wakeup import kick_turn
+from apps.tenants.authentication.actor_resolution import system_actor
+
+# No message has this number.
+NO_MESSAGE: Final = 0
+
+MOMENT = timedelta(microseconds=1)
+
+
+def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, seen_length: int) -> Message:
+    """Answer in the agent's place. What the customer wrote and nobody answered yet is answered by this.
+
+    `seen_length` is how much of the conversation the person saw: whoever sends twice, or past a colleague, is refused.
+    """
+    authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
+    with acting(actor):
+        stored = _held(conversation, actor)
+        if seen_length != (there := length_of(stored)):
+            raise Stale(
+                "The conversation went on since you read it. Read what was written meanwhile, then send again.", there
+            )
+        system = system_actor(stored.tenant_id)
+        with acting(system):
+            turn, waiting = _begin(stored)
+        turned = _told(stored, waiting, text, actor)
+        message = send_message(
+            stored,
+            actor=actor,
+            sender=Message.Sender.OPERATOR,
+            text=text,
+            wire=wire_of(turned),
+            turn_id=turn.pk if turn else None,
+        )
+        if turn is not None:
+            with acting(system):
+                _end(turn, message, turned)
+        _relay(message)
+    return message
+
+
+def send_out(
+    draft: Draft, *, actor: Actor, reviewed_sha256: str, text: str | None = None, read_at: int | None = None
+) -> Draft:
+    """Send a draft as it stands, or in the person's words; the message and the decision stand in one commit or neither does."""
+    is_edited = text is not None and text != draft.text
+    sent_text = text if text is not None and is_edited else draft.text
+    act = Act.DRAFT_SEND_EDITED if is_edited else Act.DRAFT_SEND
+    authorize(actor, act, draft.tenant_id, agent_id=draft.agent_id)
+    with acting(actor):
+        message_id = _message_of(draft, sent_text, actor)
+        if not is_edited:
+            return send_draft(
+                draft, actor=actor, message_id=message_id, reviewed_sha256=reviewed_sha256, read_at=read_at
+            )
+        return send_edited_draft(
+            draft,
+            actor=actor,
+            message_id=message_id,
+            sent_text=sent_text,
+            reviewed_sha256=reviewed_sha256,
+            read_at=read_at,
+        )
+
+
+def turn_down(draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None) -> Draft:
+    """Let nothing go out of a draft. An agent that waits for it is told so."""
+    with acting(actor):
+        discarded = discard_draft(draft, actor=actor, reason_code=reason_code, reason=reason, read_at=read_at)
+        relay(discarded.conversation, InboundEvent.Kind.ANSWER, NOT_LET_OUT, f"draft-{draft.pk}")
+    return discarded
+
+
+def answer_question(
+    escalation: Escalation, *, actor: Actor, answer: str, word_for_word: bool = False, read_at: int | None = None
+) -> Escalation:
+    """Answer what an agent handed over: the agent relays it, in a conversation that follows if this one has ended.
+
+    Word for word it goes to the customer as it stands, and the agent is told. What agents asked each other has no sequel: where it
+    has ended, the answer goes to the agent that asked.
+    """
+    with acting(actor):
+        conversation = escalation.conversation
+        answer_escalation(escalation, actor=actor, answer=answer, read_at=read_at)
+        if word_for_word:
+            wire = wire_of(_told(conversation, (), answer, actor))
+            _relay(send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire))
+            return escalation
+        if conversation.is_asked and conversation.status != Conversation.Status.OPEN:
+            relay(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
+            return escalation
+        said = f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}"
+        tell_agent(conversation, said, f"escalation-{escalation.pk}", actor=actor)
+    return escalation
+
+
+def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
+    """Let the agent answer again; what waits is taken up at once."""
+    with acting(actor):
+        hand_back_conversation(conversation, actor=actor, read_at=read_at)
+        kick_turn(conversation.tenant_id, conversation.pk)
+    return conversation
+
+
+def length_of(conversation: Conversation) -> int:
+    """How much was said in a conversation, by events and messages: what a person who answers has to have seen."""
+    return conversation.events.count() + conversation.messages.count()
+
+
+def _message_of(draft: Draft, text: str, actor: Actor) -> int:
+    """The number of the message a draft becomes; none for one that waits no more, which its act refuses in its own words."""
+    conversation = _locked(draft.conversation_id, actor)
+    if not Draft.objects.visible_to(actor).open().filter(pk=draft.pk).exists():
+        return NO_MESSAGE
+    message = send_message(
+        conversation,
+        actor=actor,
+        sender=Message.Sender.AGENT,
+        text=text,
+        wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": text}]}),
+        turn_id=draft.turn_id,
+    )
+    _relay(message)
+    return int(message.pk)
+
+
+def _relay(message: Message) -> None:
+    """An agent that asked reads what goes out here, as the answer."""
+    relay(message.conversation, InboundEvent.Kind.ANSWER, message.text, f"message-{message.pk}")
+
+
+def _locked(conversation_id: int, actor: Actor) -> Conversation:
+    """Locked first of all, so that two who send at once come one after the other."""
+    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    stored = rows.filter(pk=conversation_id).order_by("pk").first()
+    if stored is None:
+        raise NotVisible("There is no such conversation.")
+    return stored
+
+
+def _held(conversation: Conversation, actor: Actor) -> Conversation:
+    stored = _locked(conversation.pk, actor)
+    if not stored.is_held:
+        raise Conflicting("The agent answers here. Take the conversation over first, then write.")
+    return stored
+
+
+def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
+    """A turn of a person's own for what waits; none while an agent's turn is still being stopped, or where nothing waits."""
+    if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
+        return None, []
+    events = InboundEvent.objects.filter(conversation=conversation, turn_id=None)
+    waiting = list(events.select_for_update(no_key=True).order_by("pk"))
+    if not waiting:
+        return None, []
+    try:
+        with transaction.atomic():
+            turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=Now())
+    except IntegrityError:
+        # A worker began one between our look and our write.
+        return None, []
+    events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
+    Message.objects.bulk_create(
+        Message(
+            tenant_id=conversation.tenant_id,
+            conversation=conversation,
+            position=position,
+            sender=SENDERS[InboundEvent.Kind(event.kind)],
+            text=event.text,
+        )
+        for position, event in enumerate(waiting, start=conversation.next_position)
+    )
+    return turn, waiting
+
+
+def _end(turn: Turn, message: Message, turned: Part) -> None:
+    Turn.objects.filter(pk=turn.pk).update(
+        status=Turn.Status.DONE,
+        outcome=Turn.Outcome.REPLIED,
+        reply=message,
+        finished_at=Now(),
+        user_turn_segments=encode_segments(turned),
+    )
+
+
+def _told(conversation: Conversation, waiting: Sequence[InboundEvent], text: str, actor: Actor) -> Part:
+    """The user turn that tells the agent what the customer wrote and what a person answered, framed as everywhere."""
+    own = Source(conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label)
+    at = max([timezone.now(), *(event.received_at for event in waiting)]) + MOMENT
+    answered = Event(EventKind.OPERATOR, f"{COLLEAGUE_WROTE}\n\n{text}", at, source=own)
+    events = (*(event_of(event, conversation) for event in waiting), answered)
+    return user_turn(TurnInput(events=events, now_line=None, off_the_record=conversation.off_the_record)).part

@@ -1,0 +1,25 @@
+"""Whether a run may still happen when its turn begins: what waited long may have been overtaken by a decision."""
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.turns.model_loop import TurnFailed
+from apps.schedules.models import Schedule, ScheduleRun
+from apps.skills.models import Skill
+
+SKILL_NOT_FOUND = "skill_not_found"
+
+
+def approved_skill(schedule: Schedule, *, actor: Actor) -> Skill | None:
+    """The skill that a schedule runs, if a person has approved it and it is the agent's still (R120)."""
+    with acting(actor):
+        skills = Skill.objects.visible_to(actor).approved().for_agent(schedule.agent_id)
+        return skills.filter(pk=schedule.skill_id).first()
+
+
+def refuse_lapsed(conversation: Conversation, *, actor: Actor) -> None:
+    """Raise TurnFailed where the skill was withdrawn between the run's planned time and its turn."""
+    with acting(actor):
+        run = ScheduleRun.objects.filter(conversation=conversation).select_related("schedule").first()
+        if run is None or approved_skill(run.schedule, actor=actor) is None:
+            raise TurnFailed(SKILL_NOT_FOUND, "The skill of this schedule is approved no more, so nothing was done.")

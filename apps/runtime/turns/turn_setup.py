@@ -1,0 +1,142 @@
+"""What a turn needs before its first call: a session, the history behind it, and its tools."""
+
+from functools import partial
+
+from django.conf import settings
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.kill_switch_checks import refuse_if_frozen
+from apps.runtime.limits.turn_budgets import LOOP_WINDOW, SAVES_OF_A_NUDGE, DaySpent, TurnKind, loop_of, steps_allowed
+from apps.runtime.sessions.prompt_cache_plan import Account
+from apps.runtime.sessions.session_prefix import Frozen, is_over, open_session, running_on
+from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
+from apps.runtime.tools.builtin_tool import Context
+from apps.runtime.tools.tool_approvals import asking_tools, guarded_tools
+from apps.runtime.tools.tool_search import is_routed, routed_of, routing_tools
+from apps.runtime.tools.toolbox import NO_TOOLS, Toolbox
+from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.turn_store.turn_journal import Asked, enter_session, hold
+from apps.runtime.turns.model_loop import Loop, TurnFailed
+from apps.runtime.turns.scheduled_run_check import refuse_lapsed
+from apps.runtime.turns.tool_calls import Caller
+from apps.runtime.turns.turn_completion import NOT_REPORTED
+from apps.runtime.turns.user_turn import save_with
+from apps.tenants.authentication.actor_resolution import agent_holding
+
+
+def opened(
+    claimed: Claim, asked: Asked, toolbox: Toolbox, frozen: Frozen | None = None, *, system: Actor
+) -> tuple[Loop, Caller]:
+    """The loop and the tools of a claimed turn, behind the history and before any of its steps.
+
+    A turn that begins anew stays in the session it was `frozen` in.
+    """
+    conversation, agent = claimed.conversation, claimed.agent
+    if claimed.turn.external_user_turn is None:
+        _refuse_to_begin(claimed)
+    # What others run acts with rights of its own, and an assistant with its member's alone.
+    toolbox = NO_TOOLS if _assists(conversation) else _with_others(toolbox, claimed)
+    if claimed.kind is TurnKind.SCHEDULED:
+        refuse_lapsed(conversation, actor=system)
+    identity = _identity(claimed)
+    frozen = frozen or _session(claimed, toolbox, identity, system)
+    context = Context(
+        identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
+    )
+    return _loop(claimed, asked, frozen, system), _caller(claimed, frozen, toolbox, context, system)
+
+
+def _identity(claimed: Claim) -> Actor:
+    """The agent, for whom it answers: beyond that customer, or that member, it sees nobody."""
+    conversation, agent = claimed.conversation, claimed.agent
+    identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
+    if conversation.member_user_id is not None:
+        return identity.for_member(conversation.member_user_id)
+    # Whoever is not named has proven nothing; where a schedule began and nobody has spoken, there is nobody to prove it.
+    is_proven = bool(conversation.end_user_key) or claimed.answers_nobody
+    return identity.serving(conversation.end_user_key, is_proven=is_proven and claimed.customer_is_proven)
+
+
+def _assists(conversation: Conversation) -> bool:
+    return conversation.is_talk and not conversation.is_trial
+
+
+def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:
+    """What the session names, as far as it is there; a call that waits for a person is one of the house."""
+    names = {tool.name: tool for tool in frozen.definitions}
+    routed = routed_of(toolbox, names)
+    routing = routing_tools(routed) if is_routed(names) else ()
+    guarded = {} if _assists(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
+    house = {tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
+    return Caller(
+        house=house | asking_tools(guarded, system),
+        toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
+        routed=routed,
+        frozen=names,
+        context=context,
+        before_keeping=partial(refuse_if_frozen, claimed.conversation, actor=system),
+        guarded=guarded,
+        approved=dict(claimed.approved),
+        saves_left=SAVES_OF_A_NUDGE if save_with(claimed) else None,
+    )
+
+
+def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
+    """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
+    others = [
+        tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.tells_off_the_record)
+    ]
+    return Toolbox({**{tool.definition.name: tool for tool in others}, **toolbox.tools}) if others else toolbox
+
+
+def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
+    conversation, rates = claimed.conversation, claimed.terms.rates
+    account = Account(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
+    steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
+    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
+    loop.open(claimed.brought.history, asked.wire, claimed.turn.history_halvings)
+    return loop
+
+
+def refuse_spent(claimed: Claim) -> None:
+    """A worker does not go on with a turn that kills workers, or that is somebody else's to take."""
+    if claimed.conversation.has_external_agent:
+        raise TurnFailed(NOT_REPORTED, "The agent runs elsewhere, and nobody reported the turn within fifteen minutes.")
+    if claimed.is_spent:
+        raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
+
+
+def _refuse_to_begin(claimed: Claim) -> None:
+    """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
+    if claimed.money.day_left is not None and claimed.money.day_left <= 0:
+        raise DaySpent
+    if loop_of(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
+        minutes = LOOP_WINDOW.seconds // 60
+        raise TurnFailed(
+            "agent_loop",
+            f"There were more than {settings.LOOP_TURNS} turns within {minutes} minutes, as if two machines talked to each other.",
+        )
+
+
+def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:
+    """The session of what is behind, else the running one, which the turn enters with its next write.
+
+    Else a new one, in one commit with the turn that enters it. So too where the running one tells of the customer, and nobody
+    is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
+    """
+    running, turn = claimed.brought.running, claimed.turn
+    is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
+    # What was handed out to an agent elsewhere was told already.
+    may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
+    if running and may_be_told and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
+        turn.session = running.session
+        return running_on(running, claimed.known)
+    with acting(system):
+        hold(turn)
+        frozen = open_session(
+            claimed.conversation, claimed.agent, system=system, agent_actor=identity, outside=toolbox.definitions
+        )
+        enter_session(claimed.turn, frozen.session, actor=system)
+        return frozen

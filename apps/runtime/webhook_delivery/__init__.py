@@ -1,0 +1,1 @@
+"""Webhook deliveries: payloads, signatures, retries."""

@@ -1,0 +1,52 @@
+"""One HTTP request to an address that a tenant typed in: no inner address, no redirect, no proxy, no longer than ten seconds."""
+
+import asyncio
+from typing import Final
+
+import aiohttp
+from django.conf import settings
+from django.utils import timezone
+
+from apps.outbound.guarded_http import guarded_connector
+from apps.outbound.socket_guard import was_refused
+from apps.runtime.webhook_delivery.delivery_lease import TAKEN, Answer
+from apps.runtime.webhook_delivery.payloads import Parcel
+from apps.webhooks.rules import signature_headers
+
+SECONDS: Final = 10
+
+
+def guarded_session() -> aiohttp.ClientSession:
+    """Of the running loop; what a name resolves to is judged where the socket is opened."""
+    connector = guarded_connector(settings.REACHABLE_NETWORKS)
+    # Neither cookies nor the environment's proxies and passwords.
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
+
+
+async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
+    """Send it once. Whatever the other side answers besides its status is not read."""
+    headers = {
+        "Content-Type": "application/json; charset=utf-8",
+        "User-Agent": "Preceptor",
+        **signature_headers(parcel.secrets, parcel.delivery_id, timezone.now(), parcel.body),
+    }
+    limit = aiohttp.ClientTimeout(total=SECONDS)
+    try:
+        async with session.post(
+            parcel.url, data=parcel.body, headers=headers, allow_redirects=False, timeout=limit
+        ) as answered:
+            failure = "" if answered.status in TAKEN else f"http_{answered.status}"
+            return Answer(answered.status, failure, _seconds(answered.headers.get("Retry-After", "")))
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        return Answer(failure=_why(error))
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, asyncio.TimeoutError):
+        return "timeout"
+    return "address_refused" if was_refused(error) else "not_reached"
+
+
+def _seconds(said: str) -> int:
+    """Seconds alone; a date is taken for none."""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 7 else 0

@@ -1,0 +1,1 @@
+"""The worker process: the engine's threads, connections, heartbeat and shutdown."""

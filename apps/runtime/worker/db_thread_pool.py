@@ -1,0 +1,144 @@
+"""The threads that work with the database for one event loop, and in what order: fair among the tenants.
+
+Threads that took what came first would have everybody wait behind the hundred answers that come at once for one tenant.
+
+The database connections of a few threads that live long: each keeps its own while it is busy.
+
+One that is opened for every call costs more than the call: a process of the server, and every plan made anew.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from apps.runtime.worker.fair_queue import Fair
+
+Result = TypeVar("Result")
+
+AGE_SECONDS: Final = 600
+# Whoever stands between may cut off who says nothing, and a turn would be the one to find out.
+IDLE_SECONDS: Final = 5.0
+
+
+class Connections:
+    """Those of the threads that began with `keep`, for calls made through `lend`."""
+
+    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._idle_seconds = idle_seconds
+        self._kept: dict[BaseDatabaseWrapper, float] = {}
+
+    def keep(self) -> None:
+        """From here on this thread opens no connection for each call; where the process has a pool, that keeps them."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        if not _is_pooled(connection):
+            connection.settings_dict = {**connection.settings_dict, "CONN_MAX_AGE": AGE_SECONDS}
+            self._kept[connection] = monotonic()
+
+    def lend(self, call: Callable[[], Result]) -> Result:
+        """Do something with this thread's connection, which is whole before and afterwards, or closed."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        if connection in self._kept and monotonic() - self._kept[connection] > self._idle_seconds:
+            connection.close()
+        try:
+            return call()
+        finally:
+            connection.close_if_unusable_or_obsolete()
+            if _is_pooled(connection):
+                # A thread that keeps what it borrowed would starve the others.
+                connection.close()
+            elif connection in self._kept:
+                self._kept[connection] = monotonic()
+
+    def close(self) -> None:
+        """Close what threads kept that have ended."""
+        for connection in self._kept:
+            connection.inc_thread_sharing()
+            connection.close()
+
+
+def _is_pooled(connection: BaseDatabaseWrapper) -> bool:
+    return bool(connection.settings_dict["OPTIONS"].get("pool"))
+
+
+# Whose work it is where it is no single tenant's: the look for what is due, the leases.
+HOUSE: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    # Any: whatever the call gives.
+    call: Callable[[], Any]
+    told: "Future[Any]" = field(default_factory=Future)
+
+
+class Crew:
+    """So many threads; whose tenant has the fewest of them is served next, and one of them is out of any single tenant's reach."""
+
+    def __init__(self, threads: int) -> None:
+        self._connections = Connections()
+        self._threads = ThreadPoolExecutor(threads, "turns", initializer=self._connections.keep)
+        self._fair = Fair(threads)
+        self._waiting: dict[int, _Work] = {}
+        self._numbers = count()
+        self._lock = threading.Lock()
+
+    async def do(self, tenant_id: int, call: Callable[[], Result]) -> Result:
+        """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
+        working: asyncio.Future[Result] = asyncio.wrap_future(self._put(tenant_id, call))
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            await asyncio.wait([working])
+            raise
+
+    def shutdown(self) -> None:
+        """Return when all is done that was asked for."""
+        self._threads.shutdown()
+
+    def close(self) -> None:
+        """Let go of the connections, once the threads have ended."""
+        self._connections.close()
+
+    def _put(self, tenant_id: int, call: Callable[[], Result]) -> "Future[Result]":
+        # What is logged in the thread is about the same turn as what is logged here.
+        work, number = _Work(partial(copy_context().run, self._connections.lend, call)), next(self._numbers)
+        with self._lock:
+            self._waiting[number] = work
+            self._fair.add(tenant_id, number)
+        self._threads.submit(self._serve)
+        return work.told
+
+    def _serve(self) -> None:
+        """Work until nothing may be taken: what its tenant may not have yet is taken by a thread that works for it now."""
+        while picked := self._take():
+            _perform(*picked)
+
+    def _take(self) -> "tuple[_Work, Callable[[], None]] | None":
+        with self._lock:
+            picked = self._fair.take()
+            return (self._waiting.pop(picked[1]), partial(self._ended, *picked)) if picked else None
+
+    def _ended(self, tenant_id: int, number: int) -> None:
+        with self._lock:
+            self._fair.ended(tenant_id, number)
+
+
+def _perform(work: _Work, ended: Callable[[], None]) -> None:
+    try:
+        result = work.call()
+    except BaseException as error:  # noqa: BLE001  # whoever waits for it is told
+        ended()
+        work.told.set_exception(error)
+    else:
+        ended()
+        work.told.set_result(result)

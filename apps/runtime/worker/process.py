@@ -1,0 +1,77 @@
+"""This process's turn engine, if it runs one.
+
+What a worker has loaded, out of the way of Python's garbage collector.
+"""
+
+import gc
+import logging
+from dataclasses import asdict
+from typing import Final
+
+from django.conf import settings
+
+from apps.runtime.streaming.reply_pubsub import Air
+from apps.runtime.worker.engine import Engine, Limits
+from apps.runtime.worker.model_backends import engine_backend, engine_backend_at
+
+# So many collections of what is younger before one of everything: by Python's own, 2,000 turns that wait are looked through four
+# times while their answers come in, a quarter of a second each.
+BETWEEN_FULL_COLLECTIONS: Final = 100
+
+
+def set_aside_what_was_loaded() -> None:
+    """Have no later collection look through what is here now; it stays until the process ends.
+
+    It is a million objects, and a collection that looks at all of them holds every turn up for a quarter of a second. With many
+    new turns Python makes one every few seconds.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], BETWEEN_FULL_COLLECTIONS)
+
+
+logger = logging.getLogger(__name__)
+
+_engines: list[Engine] = []
+_airs: list[Air] = []
+
+
+def start() -> None:
+    """Begin to answer turns; nothing where this process is to take none."""
+    if settings.TURNS_IN_FLIGHT == 0:
+        return
+    limits = Limits(
+        in_flight=settings.TURNS_IN_FLIGHT,
+        threads=settings.TURN_DATABASE_THREADS,
+        poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
+        lease_seconds=settings.TURN_LEASE_SECONDS,
+    )
+    set_aside_what_was_loaded()
+    air = Air()
+    air.start()
+    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, ears=air)
+    engine.start()
+    _airs.append(air)
+    _engines.append(engine)
+    logger.info("turn engine started")
+
+
+def wake(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> bool:
+    """Have a conversation looked at in so many seconds; false if no engine runs in this process."""
+    for engine in _engines:
+        engine.wake(tenant_id, conversation_id, in_seconds)
+    return bool(_engines)
+
+
+def turns_under_way() -> list[dict[str, object]]:
+    """The turns that this process answers now, the oldest first, as JSON can hold them."""
+    return [asdict(turn) for engine in _engines for turn in engine.turns_under_way()]
+
+
+def stop(drain_seconds: float) -> None:
+    """Let what runs finish, within so many seconds, and give back the rest."""
+    while _engines:
+        _engines.pop().stop(drain_seconds)
+        logger.info("turn engine stopped")
+    while _airs:
+        _airs.pop().stop()

@@ -1,0 +1,53 @@
+"""How long a turn waits for its model, and until when nobody asks again: a column of its row, by the database's clock."""
+
+from datetime import timedelta
+from time import monotonic
+
+import pytest
+from pytest_django import Settings
+
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.models import Turn
+from apps.runtime.worker.sync_driver import answer
+from tests.actions.conversing import take, tell
+from tests.factories import make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+ASKED_SECONDS = 120
+SILENT_SECONDS = 60
+
+
+@pytest.mark.parametrize("kind", ["overloaded", "rate_limited"])
+def test_nobody_asks_before_the_endpoint_wants_to_be_asked_again(standin: StandIn, kind: str) -> None:
+    # R126, R131
+    world = make_world()
+    standin.play({"fault": kind, "seconds": ASKED_SECONDS})
+    event = tell(world, "Hello")
+    turn = take(world, event, standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, kind)
+    assert turn.run_at - turn.started_at >= timedelta(seconds=ASKED_SECONDS)
+    with acting(world.system):
+        Turn.objects.filter(pk=turn.pk).update(lease_until=turn.started_at)
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert len(standin.requests()) == 1
+    with acting(world.system):
+        Turn.objects.filter(pk=turn.pk).update(run_at=turn.started_at)
+    assert take(world, event, standin.backend).status == Turn.Status.DONE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["slow_start", "stall"])
+def test_a_model_that_falls_silent_is_left_when_the_turns_time_is_over(
+    standin: StandIn, settings: Settings, kind: str
+) -> None:
+    # R131
+    settings.TURN_DEADLINE_SECONDS = 4
+    world = make_world()
+    standin.play({"fault": kind, "seconds": SILENT_SECONDS})
+    began = monotonic()
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "timed_out")
+    assert monotonic() - began < SILENT_SECONDS / 2
+    assert len(standin.requests()) == 1, "it was asked"

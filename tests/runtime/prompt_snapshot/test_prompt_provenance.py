@@ -1,0 +1,123 @@
+"""Whose words the bytes of a prompt are, where several people and agents wrote in one row."""
+
+import pytest
+
+from apps.conversations.actions import receive_message
+from apps.memory.actions import amend_block, amend_profile, approve_memory, write_block
+from apps.prompt.instruction_texts import DISCLOSURES
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import decode_segments
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.runtime.prompt_snapshot.preview import told
+from apps.skills.actions import revise_skill
+from apps.skills.proposals import propose_revision
+from apps.tenants.actions import amend_agent, amend_settings
+from tests.actions.conversing import CUSTOMER, prompt, take, tell, tool
+from tests.factories import World, make_block, make_invokable, make_memory, make_profile, make_skill, make_world
+from tests.reviewing import say_yes
+from tests.runtime.prompt_snapshot.test_prompt_choices import settings_of
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def owner(world: World, words: str) -> Source:
+    """The source of the one segment that holds these words, in a session that would open now."""
+    assembled = assemble(told(world.agent, CUSTOMER, system=world.system))
+    [source] = {span.segment.source for span in assembled.spans() if words in span.segment.text}
+    assert source is not None
+    return source
+
+
+def test_a_skill_is_by_who_changed_it_last_and_approved_by_who_let_it(world: World) -> None:
+    skill = make_skill(world, "approved", description="The first words.")
+    assert owner(world, "The first words.").author == world.bot.label
+    revise_skill(skill, actor=world.admin, values={"description": "Words of the admin."})
+    found = owner(world, "Words of the admin.")
+    assert (found.author, found.approver) == (world.admin.label, world.admin.label)
+
+
+def test_an_applied_proposal_keeps_its_author_and_its_taint(world: World) -> None:
+    skill = make_skill(world, "approved", actor=world.operator, description="The first words.")
+    proposal = propose_revision(skill, actor=world.bot, values={"description": "What the agent proposed."})
+    say_yes(proposal, world.admin)
+    found = owner(world, "What the agent proposed.")
+    assert (found.author, found.approver, found.taint) == (world.bot.label, world.admin.label, "agent")
+
+
+def test_a_memory_that_a_person_approved_stays_the_agents_words(world: World) -> None:
+    memory = make_memory(world, "Lunch is at noon.")
+    assert owner(world, "Lunch is at noon.") == Source(
+        "memory.agentmemory", memory.pk, 1, "body", world.bot.label, "", "agent"
+    )
+    approve_memory(memory, actor=world.operator, read_at=memory.version)
+    found = owner(world, "Lunch is at noon.")
+    assert (found.author, found.approver) == (world.bot.label, world.operator.label)
+
+
+def test_two_notes_of_one_profile_have_their_own_authors(world: World) -> None:
+    profile = make_profile(world, CUSTOMER, preferences="Prefers letters.")
+    amend_profile(profile, actor=world.operator, values={"notes": "Pays by invoice."})
+    assert owner(world, "Prefers letters.").author == world.bot.label
+    assert owner(world, "Prefers letters.").version == 1
+    assert owner(world, "Pays by invoice.").author == world.operator.label
+
+
+def test_a_blocks_label_and_its_body_have_their_own_authors_and_versions(world: World) -> None:
+    block = make_block(world, label="BusinessFacts", body="Written by a person.")
+    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Written by the agent.")
+    write_block(block, actor=world.operator, values={"label": "Facts"})
+    body, label = owner(world, "Written by the agent."), owner(world, "Facts")
+    assert (body.approver, body.version, body.taint) == ("", 2, "agent")
+    assert (label.author, label.version, label.field) == (world.operator.label, 3, "label")
+
+
+def test_another_agents_title_is_not_the_hints(world: World) -> None:
+    row = make_invokable(world, role_hint="Knows every invoice.")
+    assert owner(world, "Knows every invoice.").record_type == "tenants.invokableagent"
+    assert owner(world, "Billing") == owner(world, "billing")
+    assert (owner(world, "Billing").record_type, owner(world, "Billing").record_id) == ("tenants.agent", row.callee_id)
+
+
+def test_the_bare_agent_says_that_it_is_an_ai_as_the_tenant_decided(world: World) -> None:  # Z-11
+    amend_settings(settings_of(world), actor=world.admin, ai_disclosure="always")
+    amend_agent(world.agent, actor=world.admin, has_learning=False)
+    assembled = assemble(told(world.agent, CUSTOMER, system=world.system))
+    assert assembled.text.endswith(next(text for policy, text in DISCLOSURES.items() if policy == "always"))
+
+
+def test_off_the_record_nobody_is_told_to_write_things_down_and_no_use_is_counted(
+    world: World, standin: StandIn
+) -> None:  # R178
+    skill = make_skill(world, "approved")
+    standin.play(tool("get_skill", skill_id=skill.pk))
+    take(world, tell(world, "Hello", off_the_record=True), standin.backend)
+    assert "draft_skill" not in prompt(standin.requests()[0])
+    given = told(world.agent, CUSTOMER, system=world.system)
+    assert [line.use_count for line in given.skills] == [0]
+
+
+def test_an_operators_instruction_is_by_the_operator_who_gave_it(world: World, standin: StandIn) -> None:
+    # R140, R141
+    event = receive_message(
+        world.agent.pk,
+        actor=world.operator,
+        channel="http",
+        conversation_key="thread",
+        end_user_key=CUSTOMER,
+        text="Offer an exchange first.",
+        idempotency_key="1",
+    )
+    turn = take(world, event, standin.backend)
+    text = standin.requests()[0]["messages"][0]["content"][0]["text"]
+    assert turn.owners_of_asked is not None
+    owners = {each.source for each in decode_segments(Slot.TURN, text, turn.owners_of_asked).segments if each.source}
+    assert {(source.author, source.approver, source.taint) for source in owners} == {
+        (world.operator.label, world.operator.label, "operator")
+    }

@@ -1,0 +1,114 @@
+"""Which part of a request carries what an agent is, was told, learned and remembers; and what of a turn is kept to replay it."""
+
+import pytest
+
+from apps.conversations.actions import resolve_conversation
+from apps.conversations.models import Conversation, Message
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
+from apps.runtime.models import Turn
+from apps.runtime.sessions.session_prefix import thawed
+from apps.runtime.turn_store.steps import sent_again
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import prompt, reply, say, take, tell, tool, unmarked
+from tests.factories import make_block, make_memory, make_persona, make_rule, make_skill, make_world
+from tests.standing_in import StandIn
+from tests.teaching import SENT, make_edited_draft, make_version
+from tests.waiting import make_escalation
+
+pytestmark = pytest.mark.django_db
+STEP = "Open a trace with the carrier."
+
+
+def messages(body: dict[str, object]) -> str:
+    return str(body["messages"])
+
+
+def test_what_was_learned_and_what_is_read_by_tool_stand_outside_the_system_prompt(standin: StandIn) -> None:
+    # R059, R162
+    world = make_world()
+    make_persona(world)
+    make_version(world, "active", "- Say Ahoy.")
+    make_block(world, body="The shop in Bremen closes at six.", is_pinned=False)
+    make_edited_draft(world)
+    say(world, "Hello", standin)
+    [body] = standin.requests()
+    assert [words for words in ("Ahoy", "Bremen", SENT) if words in prompt(body)] == []
+    assert "Ahoy" in messages(body)
+    assert SENT in messages(body)
+    assert "Bremen" not in messages(body)
+
+
+def test_each_layer_of_a_turn_comes_from_its_own_rows(standin: StandIn) -> None:
+    # R128
+    world = make_world()
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    make_rule(world, "Never name a competitor.", of_agent=False)
+    make_rule(world, "Always say the order number.")
+    make_version(world, "active", "- Say Ahoy.")
+    make_edited_draft(world)
+    event = tell(world, "Hello")
+    make_escalation(world, event.conversation)
+    take(world, event, standin.backend)
+    [body] = standin.requests()
+    system, turn = prompt(body), messages(body)
+    core, ours, own = (system.index(words) for words in ("How you affect", "name a competitor", "say the order number"))
+    assert core < ours < own
+    delivery, learned, corrected = (turn.index(words) for words in ("Delivery: ", "Ahoy", SENT))
+    assert delivery < learned < corrected
+    assert "Delivery: " not in system
+    amend_agent(world.agent, actor=world.admin, send_mode="observe")
+    say(world, "And?", standin, thread="another")
+    assert prompt(standin.requests()[-1]) == system, "the send mode is of the turn, not of the prefix"
+    assert turn[delivery : delivery + 200] not in messages(standin.requests()[-1])
+
+
+def test_a_runbook_is_no_memory_and_no_history_until_it_is_read(standin: StandIn) -> None:
+    # R099, R106
+    world = make_world()
+    make_persona(world)
+    make_memory(world, "Most customers are in the EU.")
+    skill = make_skill(world, "approved", title="Trace a parcel", body=f"## Procedure\n1. {STEP}\n")
+    standin.play(tool("get_skill", skill_id=skill.pk), reply("I opened a trace."))
+    turn = say(world, "Where is it?", standin)
+    assert turn.session is not None
+    with acting(world.operator):
+        slots = {place.part.slot: place.part.text for place in turn.session.parts.select_related("part")}
+    assert "trace-a-parcel" in slots[3]
+    assert "in the EU" not in slots[3]
+    assert "in the EU" in slots[4]
+    assert "trace-a-parcel" not in slots[4]
+    first, second = standin.requests()
+    assert STEP not in prompt(first) + messages(first)
+    assert STEP not in prompt(second)
+    assert STEP in messages(second)
+
+
+def test_what_a_replay_of_a_turn_needs_is_kept(standin: StandIn) -> None:
+    # R150, R167: the bytes that were sent, what tools answered, the reply, what was read of lessons, and how it ended.
+    world = make_world()
+    make_persona(world)
+    version = make_version(world, "active", "- Say Ahoy.")
+    standin.play(tool("list_skills"), reply("Ahoy, there are none."))
+    turn = say(world, "What can you do?", standin)
+    first, second = standin.requests()
+    with acting(world.operator):
+        kept = Turn.objects.select_related("session", "reply").get(pk=turn.pk)
+        resolve_conversation(kept.conversation, actor=world.operator, outcome=Conversation.Outcome.SOLVED)
+        assert kept.session is not None
+        assert kept.reply is not None
+        frozen = thawed(kept.session)
+        assert kept.session.prefix_sha256 == frozen.assembled.sha256
+        assert frozen.assembled.text == prompt(first) == prompt(second)
+        kept_messages = Message.objects.filter(conversation=kept.conversation_id).order_by("position")
+        rows = list(kept_messages.values_list("api_message", "tool_calls"))
+        steps = list(kept.tool_steps.values_list("name", "state", "result"))
+        retrieval = retrieval_of(kept)
+        outcome = Conversation.objects.get(pk=kept.conversation_id).outcome
+    sent = [message | {"content": unmarked(message["content"])} for message in second["messages"]]
+    calls_before = [None, *(calls for _, calls in rows)]
+    wires = [sent_again(wire, calls) for (wire, _), calls in zip(rows, calls_before, strict=False) if wire]
+    assert wires[: len(sent)] == sent
+    assert steps == [("list_skills", "done", sent[2]["content"][0]["content"])]
+    assert (kept.reply.text, outcome) == ("Ahoy, there are none.", "solved")
+    assert retrieval == Retrieval(version.pk, 1, ())

@@ -1,0 +1,104 @@
+"""What a customer writes in one go is answered in one go."""
+
+from datetime import timedelta
+
+import pytest
+
+from apps.conversations.models import InboundEvent
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import Invalid
+from apps.launcher.child_processes import wait_until
+from apps.llm.model_backend import Reply, Request
+from apps.runtime.worker.sync_driver import answer
+from apps.tenants.actions import amend_agent
+from apps.tenants.due_work import due_work
+from tests.actions.conversing import lines, reply, take, tell, turn_of
+from tests.factories import World, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+LONG = 60
+SHORT = 1
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def wait_for_bursts_of(world: World, seconds: int) -> None:
+    amend_agent(world.agent, actor=world.admin, debounce_seconds=seconds)
+
+
+def is_due(event: InboundEvent) -> bool:
+    return (event.tenant_id, event.conversation_id) in due_work("turns")
+
+
+def is_taken(world: World, event: InboundEvent) -> bool:
+    with acting(world.system):
+        event.refresh_from_db()
+    return event.turn_id is not None
+
+
+def test_a_first_message_waits_for_the_rest_of_its_burst(world: World, standin: StandIn) -> None:
+    # R126
+    wait_for_bursts_of(world, LONG)
+    event = tell(world, "Hello")
+    assert event.due_at - event.received_at > timedelta(seconds=LONG - 1)
+    assert not is_due(event)
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert not is_taken(world, event)
+
+
+@pytest.mark.slow
+def test_a_burst_is_answered_at_once_when_its_first_message_is_due(world: World, standin: StandIn) -> None:
+    # R126: whoever types on for minutes is answered too.
+    wait_for_bursts_of(world, SHORT)
+    first = tell(world, "Hello")
+    wait_for_bursts_of(world, LONG)
+    second = tell(world, "Where is my order?")
+    assert not is_due(first)
+    assert wait_until(lambda: is_due(first), 10, 0.1)
+    standin.play(reply("On its way."))
+    turn = take(world, first, standin.backend)
+    assert turn_of(world, second) == turn
+    said = [("customer", "Hello"), ("customer", "Where is my order?"), ("agent", "On its way.")]
+    assert lines(world, turn.conversation_id) == said
+
+
+class Interrupted:
+    """A model to which the customer goes on writing."""
+
+    def __init__(self, world: World, standin: StandIn) -> None:
+        self.world, self.standin = world, standin
+        self.asked = 0
+
+    def complete(self, request: Request) -> Reply:
+        self.asked += 1
+        tell(self.world, f"And another thing, number {self.asked}")
+        return self.standin.backend.complete(request)
+
+
+def test_what_arrives_meanwhile_waits_for_the_rest_of_its_own_burst(world: World, standin: StandIn) -> None:
+    # R126
+    event = tell(world, "Hello")
+    wait_for_bursts_of(world, LONG)
+    model = Interrupted(world, standin)
+    take(world, event, model)
+    assert model.asked == 1
+    assert not is_due(event)
+
+
+def test_a_colleague_s_instruction_is_due_at_once(world: World) -> None:
+    # R141
+    wait_for_bursts_of(world, LONG)
+    event = tell(World(**{**vars(world), "bot": world.operator}), "Offer a refund.")
+    assert event.debounce_seconds == 0
+    assert is_due(event)
+
+
+def test_a_burst_is_waited_for_a_minute_at_most(world: World) -> None:
+    wait_for_bursts_of(world, 60)
+    with pytest.raises(Invalid, match="60"):
+        wait_for_bursts_of(world, 61)

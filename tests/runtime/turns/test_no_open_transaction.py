@@ -1,0 +1,55 @@
+"""No transaction is open while a model thinks: the client itself refuses (R126)."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import Settings
+
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.worker.model_backends import engine_backend, turn_backend, turn_backend_at
+from apps.tenants.endpoints.decrypted_endpoint import Reached
+from tests.factories import World, make_world
+from tests.rules.looping import HELLO
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(standin: StandIn, settings: Settings) -> World:
+    settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "a-key", standin.url
+    return make_world()
+
+
+def ask_within_loop() -> str:
+    async def ask() -> str:
+        backend = engine_backend()
+        try:
+            return (await backend.complete(HELLO)).text
+        finally:
+            await backend.aclose()
+
+    return asyncio.run(ask())
+
+
+def ask() -> str:
+    return turn_backend().complete(HELLO).text
+
+
+@pytest.mark.parametrize("call", [ask, ask_within_loop])
+def test_a_model_is_asked_only_outside_of_transactions(world: World, call: Callable[[], str]) -> None:
+    assert call()
+    with acting(world.system), pytest.raises(RuntimeError, match="transaction is open"):
+        call()
+    assert connection.in_atomic_block
+    assert call()
+
+
+def test_a_transaction_that_nobody_acts_in_is_one_too(world: World) -> None:
+    # On a loop no thread can open one: Django refuses to touch the database there.
+    place = Reached(1, world.tenant.name, "")
+    for call in (ask, lambda: turn_backend_at(place).complete(HELLO)):
+        with transaction.atomic(), pytest.raises(RuntimeError, match="transaction is open"):
+            call()
