@@ -23,7 +23,7 @@ from apps.governance import errors
 from apps.governance.actors import Actor
 from apps.governance.refusal_log import Subject, note
 from apps.governance.row_ids import number_of_row
-from apps.restore.restoring import PlanMoved
+from apps.restore.execution import PlanMoved
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"

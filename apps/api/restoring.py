@@ -14,9 +14,9 @@ from apps.api.queries import is_true, refuse_unknown
 from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
+from apps.restore.execution import restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, Target, plan, to_checkpoint
-from apps.restore.restoring import restore
 
 # More than a plan has.
 MOST: Final = 10_000

@@ -23,10 +23,10 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
+from apps.restore.execution import PlanMoved, restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan, to_checkpoint
-from apps.restore.restoring import PlanMoved, restore
-from apps.restore.steps import Step
+from apps.restore.plan_steps import Step
 from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import moment_said, zone_of
 

@@ -19,12 +19,12 @@ from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.restore import texts
-from apps.restore.kept_out import without_kept_out
-from apps.restore.learned import coming_back, of_version
+from apps.restore import row_restore
+from apps.restore.exclusions import without_kept_out
 from apps.restore.models import Checkpoint
-from apps.restore.runbooks import Shelf, of_skill
-from apps.restore.steps import Note, Pair, Step, Then, then_of
+from apps.restore.plan_steps import Note, Pair, Step, Then, then_of
+from apps.restore.row_restore import coming_back, of_version
+from apps.restore.skill_restore import Shelf, of_skill
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
@@ -33,19 +33,19 @@ Found = Iterator[Step | Note]
 
 # In the order in which they are brought back.
 NOUNS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {
-    TenantSettings: texts.of_settings,
-    Agent: texts.of_agent,
-    Persona: texts.of_persona,
-    PersonaOverlay: texts.of_overlay,
-    IdentityCard: texts.of_card,
-    StandingRule: texts.of_rule,
-    AgentMemory: texts.of_memory,
-    MemoryBlock: texts.of_block,
-    InvokableAgent: texts.of_invokable,
-    CustomerProfile: texts.of_profile,
+    TenantSettings: row_restore.of_settings,
+    Agent: row_restore.of_agent,
+    Persona: row_restore.of_persona,
+    PersonaOverlay: row_restore.of_overlay,
+    IdentityCard: row_restore.of_card,
+    StandingRule: row_restore.of_rule,
+    AgentMemory: row_restore.of_memory,
+    MemoryBlock: row_restore.of_block,
+    InvokableAgent: row_restore.of_invokable,
+    CustomerProfile: row_restore.of_profile,
 }
 # They follow the skills that they name.
-AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: texts.of_schedule}
+AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: row_restore.of_schedule}
 RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS, LearningVersion})
 OF_NO_AGENT = frozenset({TenantSettings, CustomerProfile})
 

@@ -14,9 +14,9 @@ from apps.learning.extraction.pipeline import extract
 from apps.llm.model_backend import Backend, JsonObject
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona, StandingRule
+from apps.restore.execution import restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, Target, plan
-from apps.restore.restoring import restore
 from apps.runtime.sessions.session_prefix import open_session
 from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.runtime.tools.builtin_tool import Context

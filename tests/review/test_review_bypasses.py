@@ -20,7 +20,6 @@ from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.authentication.actor_resolution import person_actor
-from tests.actions.restoring import carry_out, of_agent, only
 from tests.factories import (
     World,
     make_block,
@@ -33,6 +32,7 @@ from tests.factories import (
     make_world,
 )
 from tests.governance.attempts import NO_RIGHT, attempt
+from tests.restore.restore_scenario import carry_out, of_agent, only
 from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
-from tests.actions.restoring import CUSTOMER, furnish, told_now
 from tests.factories import World, make_persona, make_world
 from tests.governance.audit.test_row_history import erase
+from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
 from tests.surfaces.api.asking import Asker, agent_of, person_of
 
 

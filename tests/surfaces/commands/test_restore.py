@@ -12,8 +12,8 @@ from apps.personas.models import Persona
 from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.restoring import only
 from tests.factories import World, make_persona, make_profile, make_skill, make_world
+from tests.restore.restore_scenario import only
 from tests.surfaces.commands.run import Seen, run
 
 

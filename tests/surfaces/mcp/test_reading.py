@@ -7,9 +7,9 @@ from mcp.client.client import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.skills.models import SkillUse
-from tests.actions.restoring import CUSTOMER, furnish, told_now
 from tests.factories import World, make_skill, make_world
 from tests.mcping import GENERATIONS, Door, refusal_of
+from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
 
 pytestmark = pytest.mark.django_db
 

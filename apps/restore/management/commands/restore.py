@@ -11,9 +11,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
+from apps.restore.execution import restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, plan
-from apps.restore.restoring import restore
 from apps.tenants.management.command_arguments import actor_named, agent_named
 from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import moment_said, zone_of

@@ -7,8 +7,8 @@ from functools import partial
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
+from apps.restore.plan_steps import Note, Pair, Step, Values, differing, step
 from apps.restore.rules import fresh_name
-from apps.restore.steps import Note, Pair, Step, Values, differing, step
 from apps.skills.actions import (
     amend_skill,
     arrange_files,

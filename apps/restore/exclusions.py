@@ -10,7 +10,7 @@ from apps.governance.models import Governed, Proposal
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.prompt.memory_lines.line_diff import known
 from apps.prompt.memory_lines.write_holds import joined_lines
-from apps.restore.steps import Note, Pair
+from apps.restore.plan_steps import Note, Pair
 
 # The remembered texts of each noun, and the column by which the ledger of its lines names it.
 TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {

@@ -6,9 +6,9 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Governed
 from apps.prompt.rendering.snapshot import assemble
+from apps.restore.execution import restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, Target, plan
-from apps.restore.restoring import restore
 from apps.runtime.prompt_snapshot.preview import told
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather_at
 from apps.tenants.models import Agent

@@ -12,10 +12,10 @@ from apps.learning.lessons.models import LearningVersion
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.line_decisions import withhold_block, withhold_memory, withhold_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
+from apps.restore.execution import restore
 from apps.restore.plan import MomentTarget, RowTarget, plan
-from apps.restore.restoring import restore
-from tests.actions.restoring import carry_out, of_agent, only, said
 from tests.factories import World, make_block, make_memory, make_profile, make_world
+from tests.restore.restore_scenario import carry_out, of_agent, only, said
 from tests.teaching import make_version
 
 POISON = "Refunds are paid in gift cards."

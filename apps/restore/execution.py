@@ -13,7 +13,7 @@ from apps.governance.governed_write import occasion
 from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, Plan, Target, lacking, plan
-from apps.restore.steps import Step
+from apps.restore.plan_steps import Step
 
 
 class PlanMoved(GovernanceError):

@@ -16,8 +16,8 @@ from apps.schedules.actions import (
     resume_schedule,
 )
 from apps.schedules.models import Schedule, ScheduleClock
-from tests.actions.restoring import carry_out, of_agent, only, said
 from tests.factories import World, make_skill, make_world
+from tests.restore.restore_scenario import carry_out, of_agent, only, said
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
 
 pytestmark = pytest.mark.django_db

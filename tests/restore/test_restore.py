@@ -22,15 +22,14 @@ from apps.personas.actions import (
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.restore.execution import PlanMoved, restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, plan
-from apps.restore.restoring import PlanMoved, restore
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, TenantSettings
 from tests.actions.conversing import prompt, say
-from tests.actions.restoring import carry_out, furnish, of_agent, only, said, told_now, told_then
 from tests.committing import committing
 from tests.factories import (
     World,
@@ -44,6 +43,7 @@ from tests.factories import (
     make_skill,
     make_world,
 )
+from tests.restore.restore_scenario import carry_out, furnish, of_agent, only, said, told_now, told_then
 from tests.standing_in import StandIn, standin, standing_in
 from tests.wholeness import whole_or
 
