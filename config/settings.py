@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.notifications.mail import mail_server
+from apps.notifications.smtp import mail_server
 from apps.outbound.ssrf import networks
 from config.beat import sweeps
 from config.env import ROOT, Environment

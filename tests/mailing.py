@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
-from apps.notifications.journal import begin_notice, claim, own_terms, set_terms
-from apps.notifications.mail import MailServer, mail_server
+from apps.notifications.email_delivery import tell_person
 from apps.notifications.models import NotificationPreferences
+from apps.notifications.notification_store import begin_notice, claim, own_terms, set_terms
 from apps.notifications.rules import Kind
-from apps.notifications.sending import tell_person
+from apps.notifications.smtp import MailServer, mail_server
 from tests.factories import World
 
 

@@ -17,8 +17,8 @@ from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, settings_of
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
-from apps.notifications.journal import MEMBERS, own_terms, set_terms
 from apps.notifications.models import HOURS, SOON, EmailNotification, NotificationPreferences
+from apps.notifications.notification_store import MEMBERS, own_terms, set_terms
 from apps.notifications.rules import Kind, When, quiet_flaw
 from apps.tenants.models import known_timezone
 

@@ -10,7 +10,7 @@ class NoticesConfig(AppConfig):
 
     def ready(self) -> None:
         """Say what webhooks are told of reviews."""
-        from apps.notifications.reviews import said_of_review  # models are there only now
+        from apps.notifications.review_webhooks import said_of_review  # models are there only now
         from apps.webhooks.outbox import OF_ROWS
         from apps.webhooks.rules import Event
 

@@ -3,8 +3,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.notifications.reviews import tell_of_reviews
-from apps.notifications.sending import tell_person
+from apps.notifications.email_delivery import tell_person
+from apps.notifications.review_webhooks import tell_of_reviews
 from apps.tenants.due_work import due_work
 
 

@@ -10,7 +10,7 @@ WRITERS = {
     "apps/runtime/turns/circuit_breaker_store.py": "failures of an endpoint belong to no tenant; workers overwrite them",
     "apps/runtime/schedules/schedule_runner.py": "a run, its clock and what it tells the agent: the same journal, as the system",
     "apps/review/bulk/journal.py": "the one writer of decisions taken together; each proposal's own act is recorded",
-    "apps/notifications/journal.py": "preferences and sent notifications: a journal that changes nothing governed",
+    "apps/notifications/notification_store.py": "preferences and sent notifications: a journal that changes nothing governed",
     "apps/review/saved_filters.py": "saved filters of the inbox: they change nothing governed, and are deleted for good",
     "apps/webhooks/delivery_replay.py": "what is on its way is a journal; a person has it tried anew",
     "apps/conversations/delegation.py": "the end of a question, in the commit that ends it: the same journal, as the system",

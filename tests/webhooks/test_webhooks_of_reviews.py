@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import snooze_proposal
-from apps.notifications.reviews import tell_of_reviews
+from apps.notifications.review_webhooks import tell_of_reviews
 from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch
 from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer

@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
-from apps.notifications.mail import mail_server
 from apps.notifications.models import NotificationPreferences
+from apps.notifications.smtp import mail_server
 from apps.review.models import BulkDecision
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer

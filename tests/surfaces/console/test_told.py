@@ -7,8 +7,8 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting
-from apps.notifications.mail import mail_server
 from apps.notifications.models import NotificationPreferences
+from apps.notifications.smtp import mail_server
 from apps.tenants.models import User
 from tests.factories import World
 from tests.mailing import make_notice

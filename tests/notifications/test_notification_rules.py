@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.notifications.mail import mail_server
 from apps.notifications.rules import GAP, LOOK, Kind, Terms, When, is_quiet, next_look, planned, quiet_flaw
+from apps.notifications.smtp import mail_server
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -17,12 +17,20 @@ from django.urls import reverse
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting, outside
-from apps.notifications.journal import Held, begin_notice, claim, let_go, note_moot, note_tried, waiting_notice
-from apps.notifications.mail import Failed, MailServer, send
-from apps.notifications.message import OWN_PAGE, Message, worded
+from apps.notifications.email_text import OWN_PAGE, Message, worded
 from apps.notifications.models import EmailNotification
+from apps.notifications.notification_store import (
+    Held,
+    begin_notice,
+    claim,
+    let_go,
+    note_moot,
+    note_tried,
+    waiting_notice,
+)
+from apps.notifications.pending_items import Found, found
 from apps.notifications.rules import Kind, Plan, Terms, When, is_digest_due, is_quiet, next_look, planned
-from apps.notifications.waiting import Found, found
+from apps.notifications.smtp import Failed, MailServer, send
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 from apps.tenants.models import TenantSettings, User
 from apps.webhooks.rules import pause_behind

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from apps.notifications.pending_items import READ, Found
 from apps.notifications.rules import Kind
-from apps.notifications.waiting import READ, Found
 
 # One of it, several of it, and the list in the console that shows just these.
 WORDS: Final[Mapping[Kind, tuple[str, str]]] = {

@@ -10,11 +10,11 @@ from pytest_django import Settings
 from apps.desk.actions import dismiss_escalation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import MissingActor, NotPermitted
-from apps.notifications.journal import claim, own_terms, set_terms
+from apps.notifications.email_delivery import hand_over, note_outcome, prepare, tell_person
 from apps.notifications.models import EmailNotification, NotificationPreferences
+from apps.notifications.notification_store import claim, own_terms, set_terms
+from apps.notifications.pending_items import Found
 from apps.notifications.rules import Kind
-from apps.notifications.sending import hand_over, note_outcome, prepare, tell_person
-from apps.notifications.waiting import Found
 from apps.tenants.accounts.people import dismiss
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work
