@@ -5,7 +5,7 @@ from typing import Any
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Preceptor",
     "SITE_HEADER": "Preceptor",
-    "SITE_SUBHEADER": "apps.console.navigation.tenant_name",
+    "SITE_SUBHEADER": "apps.console.dashboard.navigation.tenant_name",
     "SITE_SYMBOL": "school",
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/console/icon.svg"}],
@@ -13,5 +13,5 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,
     "STYLES": ["/static/console/colours.css", "/static/console/console.css"],
     "SCRIPTS": [f"/static/console/{name}.js" for name in ("frame", "console", "keys", "palette")],
-    "SIDEBAR": {"show_search": False, "navigation": "apps.console.navigation.sidebar"},
+    "SIDEBAR": {"show_search": False, "navigation": "apps.console.dashboard.navigation.sidebar"},
 }

@@ -23,7 +23,7 @@ FIXED_SET: Final = (
     "tests/tenants/test_people.py",
     "tests/skills/test_skills.py",
     "tests/surfaces/api/test_skills.py",
-    "tests/surfaces/console/test_members.py",
+    "tests/console/tenants/test_members.py",
 )
 IS_HELD: Final = os.environ.get("HOLD_COUNTS") == "1"
 

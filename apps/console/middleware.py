@@ -18,10 +18,10 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from apps.console.content_policy import content_policy, new_nonce
-from apps.console.refusals import note_refused, status_of
-from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
-from apps.console.signing_in import address_of
+from apps.console.accounts.login import address_of
+from apps.console.framework.content_security_policy import content_policy, new_nonce
+from apps.console.framework.form_errors import note_refused, status_of
+from apps.console.framework.request_context import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
 from apps.console.site import site
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
@@ -71,7 +71,7 @@ class OperatorMiddleware:
         if not isinstance(exception, GovernanceError):
             return None
         context = {**site.each_context(request), "refusal": exception}
-        return render(request, "console/refused.html", context, status=status_of(exception))
+        return render(request, "console/framework/refusal_page.html", context, status=status_of(exception))
 
     def _admitted(self, request: ConsoleRequest) -> HttpResponse:
         if isinstance(request.user, User) and awaits_code(request.user, request.session):

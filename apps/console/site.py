@@ -12,77 +12,71 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
-from apps.console.agents import AgentAdmin, TokenAdmin
-from apps.console.apart import apart_page
-from apps.console.assistant import talk_urls
-from apps.console.attachments import download, upload
-from apps.console.awaiting import awaiting
-from apps.console.blocks import BlockAdmin
-from apps.console.books import books_urls
-from apps.console.carried import carried_page
-from apps.console.changes import ChangeRecordAdmin
-from apps.console.checkpoints import CheckpointAdmin
-from apps.console.comments import CommentAdmin
-from apps.console.contradictions import ContradictionAdmin
-from apps.console.conversations import ConversationAdmin
-from apps.console.dashboard import RANGES, overview
-from apps.console.drafts import DraftAdmin
-from apps.console.edit_clusters import EditClusterAdmin
-from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
-from apps.console.escalations import EscalationAdmin
-from apps.console.examples import ExampleAdmin
-from apps.console.extractions import ExtractionAdmin
-from apps.console.figures_page import figures_page
-from apps.console.health import health_page
-from apps.console.identity_cards import IdentityCardAdmin
-from apps.console.invokables import InvokableAdmin
-from apps.console.learning_versions import DigestRunAdmin, LearningVersionAdmin
-from apps.console.lessons import LessonAdmin
-from apps.console.live import live_urls
-from apps.console.login_links import invitation, login_link
-from apps.console.members import MemberAdmin
-from apps.console.memory import MemoryAdmin
-from apps.console.memory_lines import MemoryLineAdmin
-from apps.console.new_agent import new_agent_urls
-from apps.console.notes import NoteAdmin
-from apps.console.overlays import OverlayAdmin
-from apps.console.passwords import PasswordPage
-from apps.console.past_prompts import prompt_page
-from apps.console.personas import PersonaAdmin
-from apps.console.playground import trial_urls
-from apps.console.policy_shown import policy_shown
-from apps.console.profiles import ProfileAdmin
-from apps.console.proposals import ProposalAdmin
-from apps.console.reflections import ReflectionAdmin
-from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
-from apps.console.reports import ReportAdmin
-from apps.console.requests import actor_of, people_of, settings_of
-from apps.console.restoring import restore_page
-from apps.console.rights import GrantsAdmin, LimitAdmin, RoleGrantsAdmin
-from apps.console.saved_filters import filter_urls
-from apps.console.schedules import ScheduleAdmin
-from apps.console.search import search_page
-from apps.console.second_factor import factor_urls
-from apps.console.send_rules import SendRuleAdmin
-from apps.console.sessions import SessionAdmin
-from apps.console.settings import SettingsAdmin
-from apps.console.signed_in import signed_in_urls
-from apps.console.signing_in import MemberLogin
-from apps.console.skill_export import skill_export_urls
-from apps.console.skill_import import skill_import_urls
-from apps.console.skills import SkillAdmin
-from apps.console.spend import SpendAdmin
-from apps.console.standing_rules import RuleAdmin
-from apps.console.switches import SwitchAdmin, switches_on
-from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
-from apps.console.tiers import TierAdmin, TierRunAdmin
-from apps.console.together import together_urls
-from apps.console.told import told_page
-from apps.console.tool_calls import ToolApprovalAdmin
-from apps.console.tool_servers import ToolServerAdmin, refresh_page
-from apps.console.tools import AgentToolAdmin
-from apps.console.webhooks import WebhookAdmin
-from apps.console.why import why_page
+from apps.console.accounts.browser_sessions import signed_in_urls
+from apps.console.accounts.login import MemberLogin, PasswordPage
+from apps.console.accounts.login_links import invitation, login_link
+from apps.console.accounts.notification_preferences import told_page
+from apps.console.accounts.second_factor import factor_urls
+from apps.console.accounts.tenant_switch import VisitAdmin, leave_tenant, switch_tenant
+from apps.console.agents.agent_setup import new_agent_urls
+from apps.console.agents.agent_tools import AgentToolAdmin
+from apps.console.agents.agents import AgentAdmin, TokenAdmin
+from apps.console.agents.delegation import InvokableAdmin
+from apps.console.agents.model_endpoints import EndpointAdmin, PriceAdmin, try_page
+from apps.console.agents.schedules import ScheduleAdmin
+from apps.console.agents.tool_servers import ToolServerAdmin, refresh_page
+from apps.console.audit.audit_log import AuditCheckAdmin, ChangeRecordAdmin, RefusalAdmin, books_urls
+from apps.console.audit.restore import CheckpointAdmin, restore_page
+from apps.console.chat.assistant_talks import talk_urls
+from apps.console.chat.playground_trials import trial_urls
+from apps.console.conversations.conversations import ConversationAdmin
+from apps.console.dashboard.health import health_page
+from apps.console.dashboard.home import RANGES, overview
+from apps.console.dashboard.live_updates import live_urls
+from apps.console.dashboard.pending_work import awaiting
+from apps.console.dashboard.search import search_page
+from apps.console.dashboard.spend import SpendAdmin
+from apps.console.dashboard.statistics_page import figures_page
+from apps.console.desk.drafts import DraftAdmin
+from apps.console.desk.escalations import EscalationAdmin
+from apps.console.desk.reply_reports import ReportAdmin
+from apps.console.desk.send_rules import SendRuleAdmin
+from apps.console.desk.tool_approvals import ToolApprovalAdmin
+from apps.console.explain.agent_prompt import prompt_page
+from apps.console.explain.exposure import carried_page
+from apps.console.explain.reply_explanation import why_page
+from apps.console.explain.session_comparison import apart_page
+from apps.console.explain.sessions import SessionAdmin
+from apps.console.framework.request_context import actor_of, people_of, settings_of
+from apps.console.learning.contradictions import ContradictionAdmin
+from apps.console.learning.edit_clusters import EditClusterAdmin
+from apps.console.learning.examples import ExampleAdmin
+from apps.console.learning.extractions import ExtractionAdmin
+from apps.console.learning.learning_versions import DigestRunAdmin, LearningVersionAdmin
+from apps.console.learning.lessons import LessonAdmin
+from apps.console.learning.reflections import ReflectionAdmin
+from apps.console.memory.agent_memory import BlockAdmin, MemoryAdmin
+from apps.console.memory.customer_profiles import ProfileAdmin
+from apps.console.memory.memory_lines import MemoryLineAdmin
+from apps.console.memory.memory_tiers import TierAdmin, TierRunAdmin
+from apps.console.memory.notebook import NoteAdmin
+from apps.console.personas.identity_cards import IdentityCardAdmin
+from apps.console.personas.overlays import OverlayAdmin
+from apps.console.personas.personas import PersonaAdmin
+from apps.console.personas.standing_rules import RuleAdmin
+from apps.console.review.bulk_decisions import together_urls
+from apps.console.review.comments import CommentAdmin
+from apps.console.review.proposals import ProposalAdmin
+from apps.console.review.saved_filters import filter_urls
+from apps.console.skills.skill_attachments import download, upload
+from apps.console.skills.skill_import_export import skill_export_urls, skill_import_urls
+from apps.console.skills.skills import SkillAdmin
+from apps.console.tenants.grants import GrantsAdmin, LimitAdmin, RoleGrantsAdmin
+from apps.console.tenants.kill_switches import SwitchAdmin, switches_on
+from apps.console.tenants.members import MemberAdmin
+from apps.console.tenants.policy_page import policy_shown
+from apps.console.tenants.tenant_settings import SettingsAdmin
+from apps.console.tenants.webhooks import WebhookAdmin
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.reports.models import Report
@@ -202,7 +196,7 @@ class ConsoleSite(UnfoldAdminSite):
     """
 
     login_form = MemberLogin
-    index_template = "console/home.html"
+    index_template = "console/dashboard/home.html"
     enable_nav_sidebar = True
 
     def has_permission(self, request: HttpRequest) -> bool:

@@ -10,11 +10,11 @@ from apps.runtime.models import ModelCall
 from tests.browser.accessibility import UNFOLD, WIDER, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
+from tests.console.dashboard.test_health import rung
 from tests.explaining import Explained, explain
 from tests.factories import make_persona, make_world
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.browsing import page_of
-from tests.surfaces.console.test_health import rung
 
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from tests.house.sources import Check, flaws, inline
 pytestmark = pytest.mark.unmeasured
 
 TASKS = "apps/runtime/tasks.py"
-PAGE = "apps/console/skills.py"
+PAGE = "apps/console/skills/skills.py"
 ACTS = "apps/governance/policy/acts.py"
 TASK = "@shared_task\ndef wake(conversation_id: int) -> None:\n"
 

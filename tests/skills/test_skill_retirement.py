@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.console.lists import TAB
+from apps.console.framework.change_lists import TAB
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting

@@ -8,15 +8,15 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from apps.console.badges import badge, grounded, whose
-from apps.console.deeds import Shown
-from apps.console.live import NEWS, name_of
-from apps.console.navigation import LISTS
-from apps.console.people import People, agents_named
-from apps.console.requests import actor_of
-from apps.console.row_urls import url_of_subject
-from apps.console.titles import title_of
-from apps.console.usage import dollars, grouped
+from apps.console.dashboard.live_updates import NEWS, name_of
+from apps.console.dashboard.navigation import LISTS
+from apps.console.framework.actor_names import People, agents_named
+from apps.console.framework.badges import badge, grounded, whose
+from apps.console.framework.page_actions import Shown
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import title_of
+from apps.console.framework.row_urls import url_of_subject
+from apps.console.framework.token_usage import dollars, grouped
 from apps.governance.governed_write import may
 from apps.governance.policy.acts import Act
 

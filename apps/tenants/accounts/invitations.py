@@ -23,7 +23,7 @@ from apps.tenants.models import Membership, User
 
 INVITATION_SECONDS: Final = 3 * 24 * 3600
 # As it always was: links that are out go on working.
-_SALT: Final = "apps.console.login_links.invitations"
+_SALT: Final = "apps.console.accounts.login_links.invitations"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ NAMED_BY: dict[str, type[Model]] = {
 WITHOUT_ROW = {
     "login_link": "signs a person in, before any tenant is known",
     "invitation": "lets a person in by a secret of their own, before any tenant is known",
-    "carried": "names rows of many nouns; tests/surfaces/console/test_carried.py asks for another tenant's of each",
+    "carried": "names rows of many nouns; tests/console/explain/test_exposure.py asks for another tenant's of each",
     "app_list": "an app, which is the same for all",
 }
 

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from apps.console.requests import VISIT_KEY
+from apps.console.framework.request_context import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS

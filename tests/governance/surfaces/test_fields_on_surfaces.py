@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from apps.api.agreement import bodies
 from apps.api.urls import router
-from apps.console.agreement import pages
+from apps.console.policy_conformance import pages
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import recorded_values

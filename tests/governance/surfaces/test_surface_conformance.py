@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apps.api.personas import PersonaView
-from apps.console.personas import PersonaAdmin
+from apps.console.personas.personas import PersonaAdmin
 from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
 from apps.governance.policy.surface_conformance import departures, offers, surfaces
@@ -74,9 +74,11 @@ def test_a_body_that_cannot_carry_a_governed_field_is_named(monkeypatch: pytest.
 
 
 def test_a_page_that_hides_a_governed_field_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.console.agreement.POLICY", with_voice(Act.PERSONA_AMEND))
+    monkeypatch.setattr("apps.console.policy_conformance.POLICY", with_voice(Act.PERSONA_AMEND))
     [line] = departures()
-    assert line.startswith("console: apps.console.personas.PersonaAdmin edits by persona.amend and does not show voice")
+    assert line.startswith(
+        "console: apps.console.personas.personas.PersonaAdmin edits by persona.amend and does not show voice"
+    )
 
 
 def test_a_form_that_takes_more_than_its_act_governs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

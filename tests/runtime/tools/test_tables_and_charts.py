@@ -3,7 +3,7 @@
 import pytest
 
 from apps.api.replies import outcome_of
-from apps.console.transcripts import transcript
+from apps.console.conversations.transcripts import transcript
 from apps.governance.database.actor_transaction import acting
 from apps.prompt.tables_and_charts import CHARTS
 from apps.tenants.actions import amend_agent

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.api.urls import router
 from apps.api.views import Rows
-from apps.console.deeds import Tabs
+from apps.console.framework.page_actions import Tabs
 from apps.console.site import site
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine, ProfileLine

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.console.management.named import add_names
+from apps.console.management.member_arguments import add_names
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act

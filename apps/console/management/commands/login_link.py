@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.console.login_links import LIFETIME_SECONDS, login_link_path
+from apps.console.accounts.login_links import LIFETIME_SECONDS, login_link_path
 from apps.tenants.authentication.actor_resolution import people_named
 
 

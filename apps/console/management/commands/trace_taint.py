@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.console.lineage import Lineage, lineage_of
+from apps.console.conversations.lineage import Lineage, lineage_of
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting

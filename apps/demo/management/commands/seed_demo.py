@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.console.login_links import login_link_path
+from apps.console.accounts.login_links import login_link_path
 from apps.demo.cast import (
     AGENT,
     ASSISTANT,

@@ -1,0 +1,1 @@
+"""Console: signing in, second factors, browser sessions, and a person's notification preferences."""

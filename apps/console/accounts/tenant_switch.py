@@ -1,0 +1,123 @@
+"""Whose books are open: a member's own tenants, and for platform staff the one they enter by its key and a reason."""
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.request_context import TENANT_KEY, VISIT_KEY
+from apps.console.framework.row_titles import moment
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import GovernanceError
+from apps.tenants import actions
+from apps.tenants.accounts.staff_access import enter
+from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
+from apps.tenants.models import StaffAccess, Tenant, User
+from apps.tenants.models.tenant import VISIT_MINUTES
+
+
+class Entering(forms.Form):
+    """Which tenant, and why."""
+
+    key = forms.CharField(label="The tenant's key", max_length=40, widget=UnfoldAdminTextInputWidget)
+    reason = forms.CharField(label="Why", max_length=500, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}))
+
+
+def switch_tenant(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Which tenant's books are open; chosen by POST among the person's own, or entered by name."""
+    mine = _tenants_of(request)
+    entering = Entering(request.POST if "key" in request.POST else None, auto_id="enter_%s", label_suffix="")
+    status = 200
+    if entering.is_bound:
+        status = _enter(request, entering)
+    elif request.method == "POST":
+        _open(request, mine)
+    if request.method == "POST" and status < 400:
+        return HttpResponseRedirect(reverse("admin:index"), status=303)
+    context = {
+        **site.each_context(request),
+        "title": "Tenants",
+        "tenants": mine,
+        "actor": getattr(request, "actor", None),
+        "may_enter": getattr(request, "may_enter", False),
+        "entering": entering,
+        "minutes": VISIT_MINUTES,
+    }
+    return TemplateResponse(request, "console/accounts/tenant_switch.html", context, status=status)
+
+
+@require_POST
+def leave_tenant(request: HttpRequest) -> HttpResponse:
+    """End the visit, if there is one."""
+    _leave(request)
+    return HttpResponseRedirect(reverse("admin:switch_tenant"), status=303)
+
+
+def _enter(request: HttpRequest, entering: Entering) -> int:
+    """The status of the answer."""
+    if not entering.is_valid() or not isinstance(request.user, User):
+        return 422
+    said = entering.cleaned_data
+    try:
+        visit = enter(said["key"], said["reason"], request.user)
+    except GovernanceError as refusal:
+        explain(entering, refusal)
+        return status_of(refusal)
+    _leave(request)
+    request.session[VISIT_KEY] = [visit.tenant_id, visit.pk]
+    return 200
+
+
+def _open(request: HttpRequest, mine: list[Tenant]) -> None:
+    chosen = next((tenant for tenant in mine if str(tenant.pk) == request.POST.get("tenant")), None)
+    if chosen is not None:
+        _leave(request)
+        request.session[TENANT_KEY] = chosen.pk
+        messages.success(request, f"You now work for {chosen.name}.")
+
+
+def _leave(request: HttpRequest) -> None:
+    visit, actor = getattr(request, "visit", None), getattr(request, "actor", None)
+    if visit is not None and actor is not None:
+        actions.leave_tenant(visit, actor=actor)
+        del request.session[VISIT_KEY]
+
+
+def _tenants_of(request: HttpRequest) -> list[Tenant]:
+    """Each is read as the member one is there, because nobody sees two tenants at once."""
+    user_id = int(request.user.pk or 0)
+    found = []
+    for tenant_id, role in memberships_of(user_id):
+        with acting(person_actor(user_id, tenant_id, role)):
+            found.append(Tenant.objects.get(pk=tenant_id))
+    return found
+
+
+class VisitAdmin(GovernedAdmin):
+    """Who of the platform's staff looked in: read by every member, written by entering and leaving alone."""
+
+    list_display = ("visitor", "reason", "entered", "ends", "left")
+    empty = "Nobody of the platform's staff looked into these books."
+    fields = ("reason", "expires_at", "ended_at")
+
+    @admin.display(description="Who", ordering="user__username")
+    def visitor(self, visit: StaffAccess) -> str:
+        return str(visit.people[f"staff:{visit.user_id}"])
+
+    @admin.display(description="Entered", ordering="created_at")
+    def entered(self, visit: StaffAccess) -> str:
+        return moment(visit.created_at)
+
+    @admin.display(description="Until at most", ordering="expires_at")
+    def ends(self, visit: StaffAccess) -> str:
+        return moment(visit.expires_at)
+
+    @admin.display(description="Left", ordering="ended_at")
+    def left(self, visit: StaffAccess) -> str:
+        return moment(visit.ended_at) if visit.ended_at else "by itself"

@@ -1,0 +1,192 @@
+"""A new agent from a template, and what it takes until it answers customers, on one page (R038)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib.admin import AdminSite
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from apps.console.agents.agents import standing
+from apps.console.chat.chat_page import sent
+from apps.console.framework.request_context import actor_of, settings_of
+from apps.console.framework.row_urls import url_of_subject
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.personas.agent_creation import begin_agent
+from apps.personas.models import SECTIONS, Persona
+from apps.personas.templates import PersonaTemplate, persona_templates, template_named
+from apps.skills.models import Skill
+from apps.tenants.models import Agent, AgentToken, Membership
+
+LABELS = {name: name.capitalize() for name in SECTIONS}
+
+
+class Beginning(forms.Form):
+    """Which template, and what the agent is called."""
+
+    template = forms.ChoiceField(label="Template", widget=UnfoldAdminSelectWidget)
+    key = forms.CharField(
+        required=False,
+        max_length=40,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="How tokens, commands and REST name it; it never changes. Empty: the template's.",
+    )
+    title = forms.CharField(
+        required=False,
+        max_length=120,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="How your colleagues see it named. Empty: the template's.",
+    )
+
+    def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        self.actor = actor
+        field: Any = self.fields["template"]  # Any: the stubs know no choices of a form's field
+        field.choices = [(each.key, each.title) for each in persona_templates()]
+
+    def clean(self) -> dict[str, Any]:
+        """What was left empty is the template's; a key is an agent's once."""
+        told: dict[str, Any] = super().clean() or {}
+        if "template" not in told:
+            return told
+        template = template_named(told["template"])
+        told |= {"key": told.get("key") or template.key, "title": told.get("title") or template.title}
+        if Agent.objects.visible_to(self.actor).filter(key=told["key"]).exists():
+            self.add_error("key", f"There is an agent {told['key']} already. Write another key.")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done, where, and whether it was; without a place where whoever looks may not do it."""
+
+    title: str
+    told: str
+    url: str
+    link: str
+    is_done: bool = False
+
+
+def new_agent_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """The templates as they would read for this tenant; a POST makes the agent with its persona."""
+    actor, business = actor_of(request), settings_of(request).tenant.name
+    asked = request.GET.get("template", "support")
+    form = Beginning(request.POST if request.method == "POST" else None, actor=actor, initial={"template": asked})
+    done, refusal, status = sent(form, partial(_begun, actor=actor, business=business))
+    if done:
+        return done
+    context: dict[str, Any] = {
+        **site.each_context(request),
+        "title": "New agent from a template",
+        "form": form,
+        "refusal": refusal,
+        "may_make": may(actor, Act.AGENT_CREATE) and may(actor, Act.PERSONA_CREATE),
+        "templates": [_read(template, business) for template in persona_templates()],
+    }
+    return TemplateResponse(request, "console/agents/new_agent.html", context, status=status)
+
+
+def first_steps_page(site: AdminSite, request: HttpRequest, agent_id: int) -> HttpResponse:
+    """What has to be done until the agent answers customers, and what of it is."""
+    actor = actor_of(request)
+    agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
+    if agent is None:
+        raise Http404
+    context: dict[str, Any] = {
+        **site.each_context(request),
+        "title": f"First steps of {agent.title}",
+        "agent": agent,
+        "steps": steps_of(agent, actor),
+        "messages_url": request.build_absolute_uri("/api/v1/messages/?wait=30"),
+    }
+    return TemplateResponse(request, "console/agents/setup_steps.html", context)
+
+
+def new_agent_urls(site: AdminSite) -> list[URLPattern]:
+    """Where agents begin."""
+    return [
+        path("new-agent/", site.admin_view(partial(new_agent_page, site)), name="new_agent"),
+        path("new-agent/<int:agent_id>/", site.admin_view(partial(first_steps_page, site)), name="first_steps"),
+    ]
+
+
+def steps_of(agent: Agent, actor: Actor) -> list[Step]:
+    """In the order in which they are best done."""
+    return [*_before_customers(agent, actor), *_with_customers(agent, actor)]
+
+
+def _before_customers(agent: Agent, actor: Actor) -> list[Step]:
+    persona = Persona.objects.visible_to(actor).filter(agent=agent).first()
+    gives = reverse("admin:personas_persona_add") if may(actor, Act.PERSONA_CREATE) else ""
+    return [
+        Step(
+            "Give it a persona",
+            "Who it is, how it writes, what it avoids and what it is for. Its next session speaks by what stands there.",
+            url_of_subject("personas.persona", persona.pk) if persona else gives,
+            "Read and change it" if persona else "Give it one",
+            persona is not None,
+        ),
+        Step(
+            "Try it",
+            "Write as a customer would and see its prompt beside the answer. Nothing is learned, counted or sent.",
+            f"{reverse('admin:playground')}?agent={agent.pk}",
+            "To the playground",
+        ),
+        Step(
+            "Give it a token",
+            "What carries its customers' messages comes in with it. It is shown once.",
+            url_of_subject("tenants.agent", agent.pk),
+            "Issue one on its page",
+            any(standing(token) == "live" for token in AgentToken.objects.visible_to(actor).filter(agent=agent)),
+        ),
+    ]
+
+
+def _with_customers(agent: Agent, actor: Actor) -> list[Step]:
+    talks = Conversation.objects.visible_to(actor).filter(agent=agent)
+    return [
+        Step(
+            "Send it a customer's message",
+            "By REST, as below; how chat, mail and telephone are connected stands in docs/channels.md.",
+            reverse("admin:conversations_conversation_changelist"),
+            "Conversations",
+            talks.of_customers().exists(),
+        ),
+        Step(
+            "Let somebody decide with you",
+            "What agents learn waits for a yes, and a change of high risk may need two.",
+            reverse("admin:tenants_membership_changelist"),
+            "Invite a colleague",
+            Membership.objects.visible_to(actor).count() > 1,
+        ),
+        Step(
+            "Approve its first runbook",
+            "Resolve a conversation that was solved, and a draft appears in the inbox; once approved, every customer has it.",
+            f"{reverse('admin:skills_skill_changelist')}?status__exact=draft",
+            "Skill drafts",
+            Skill.objects.visible_to(actor).approved().for_agent(agent.pk).exists(),
+        ),
+    ]
+
+
+def _begun(said: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
+    template = template_named(said["template"])
+    agent = begin_agent(said["key"], said["title"], template.sections(business), actor=actor)
+    return HttpResponseRedirect(reverse("admin:first_steps", args=[agent.pk]), status=303)
+
+
+def _read(template: PersonaTemplate, business: str) -> dict[str, Any]:
+    sections = template.sections(business)
+    return {
+        "key": template.key,
+        "title": template.title,
+        "sections": [(LABELS[name], text.strip()) for name, text in sections.items()],
+    }

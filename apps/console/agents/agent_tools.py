@@ -1,0 +1,141 @@
+"""Which agent may call which tool of others, as a person read it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.agents.tool_servers import shape_of
+from apps.console.framework.forms import GovernedForm, OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.errors import Invalid
+from apps.governance.policy.table import Act
+from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
+from apps.tools.models import AgentTool
+from apps.tools.tool_limits import differences
+
+UNREAD = "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
+
+
+class Allowance(GovernedForm):
+    """A yes to the description that stood beside the link, whatever the server says by now."""
+
+    read_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class Anew(OptionalReason):
+    """A yes to exactly this description."""
+
+    sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
+    """What was allowed, and what the server says otherwise by now."""
+    del request
+    said = row.tool.defined
+    return {
+        "told": row.allowed,
+        "shape": shape_of(row.allowed),
+        "server": row.tool.server,
+        "differences": differences(row.allowed, said) if said else (),
+        "state": state_of(row),
+    }
+
+
+def state_of(row: AgentTool) -> str:
+    """Whether the agent is offered it, in words."""
+    if row.is_offered:
+        return "offered"
+    if not row.tool.server.is_active:
+        return "not offered: the server is switched off"
+    if row.tool.validation_error or not row.tool.is_listed:
+        return f"not offered: {row.tool.validation_error or 'the server does not list it any more'}"
+    return "not offered: the server describes it otherwise by now"
+
+
+def _allow(values: Values, actor: Actor) -> AgentTool:
+    if not values["read_sha256"]:
+        raise Invalid(UNREAD, {"tool": [UNREAD]})
+    read = values["tool"].pk, values["read_sha256"]
+    return allow_tool(values["agent"].pk, *read, actor=actor, needs_approval=values["needs_approval"])
+
+
+def _amend(row: AgentTool, values: Values, actor: Actor, read_at: int | None) -> AgentTool:
+    return amend_agent_tool(row, actor=actor, needs_approval=values["needs_approval"], read_at=read_at)
+
+
+def _anew(row: AgentTool, actor: Actor, said: Values) -> AgentTool:
+    return amend_agent_tool(row, actor=actor, sha256=said["sha256"], read_at=said["read_at"], reason=said["reason"])
+
+
+def _withdraw(row: AgentTool, actor: Actor, said: Values) -> None:
+    withdraw_tool(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _has_changed(row: Any) -> bool:
+    return bool(row.tool.defined and row.tool.is_listed and row.tool.sha256 != row.sha256)
+
+
+def _as_it_stands(row: Any) -> dict[str, Any]:
+    return {"sha256": row.tool.sha256}
+
+
+def _page_of_agent(row: AgentTool) -> str:
+    return url_of_subject("tenants.agent", row.agent_id)
+
+
+class AgentToolAdmin(GovernedAdmin):
+    """What each agent may call, and what waits to be read anew."""
+
+    form = Allowance
+    list_display = ("name", "agent", "needs_approval", "state", "updated")
+    list_filter = ("agent", "needs_approval")
+    list_select_related = ("agent", "tool__server")
+    search_fields = ("tool__qualified_name",)
+    search_help_text = "Search the tool's name"
+    empty = "No agent may call a tool of others yet. Add a tool server, ask what it offers, and allow an agent what it needs."
+    add_fields = ("agent", "tool", "needs_approval")
+    fields = ("needs_approval",)
+    change_form_template = "console/agents/agent_tool.html"
+    saved = "Saved. The next session is offered it so; calls of sessions already open go by it as well."
+    creates = Creation(Act.AGENT_TOOL_ALLOW, _allow, add_fields)
+    amends = (Amendment(Act.AGENT_TOOL_AMEND, _amend),)
+    panels = Panels(tool_panels)
+    buttons = (
+        Button(
+            "anew",
+            "Allow as it is described now",
+            Act.AGENT_TOOL_AMEND,
+            _anew,
+            done="Allowed. The next session is offered it as it is described now.",
+            consequence="The next session of agent {agent} is offered it as its server describes it now.",
+            form=Anew,
+            initial=_as_it_stands,
+            when=_has_changed,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.AGENT_TOOL_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The agent calls it no more.",
+            consequence="Agent {agent} calls it no more, from its next turn on.",
+            form=OptionalReason,
+            tone="danger",
+            leads_to=_page_of_agent,
+        ),
+    )
+
+    @admin.display(description="Tool", ordering="tool__qualified_name")
+    def name(self, row: AgentTool) -> str:
+        return str(row)
+
+    @admin.display(description="State")
+    def state(self, row: AgentTool) -> str:
+        return state_of(row)

@@ -1,0 +1,228 @@
+"""Agents, how they run, and the tokens they come in with."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.framework.actor_names import label_of
+from apps.console.framework.forms import TokenRequest
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.framework.row_titles import moment
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.learning.contradictions.scan_runs import ask_for_look
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.skills.models import Skill
+from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
+from apps.tenants.models import Agent, AgentToken, InvokableAgent
+from apps.tenants.models.grants import AgentGrants, MemberLimit
+
+
+def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
+    """Everything the agent is made of."""
+    actor = actor_of(request)
+    return {
+        "persona": Persona.objects.visible_to(actor).filter(agent=agent).first(),
+        "overlay": PersonaOverlay.objects.visible_to(actor).filter(agent=agent).first(),
+        "cards": IdentityCard.objects.visible_to(actor).filter(agent=agent),
+        "rule_count": StandingRule.objects.visible_to(actor).active().filter(agent=agent).count(),
+        "memory": AgentMemory.objects.visible_to(actor).filter(agent=agent).first(),
+        "skill_count": Skill.objects.visible_to(actor).approved().for_agent(agent.pk).count(),
+        "blocks": MemoryBlock.objects.visible_to(actor).filter(agent=agent),
+        "invokables": InvokableAgent.objects.visible_to(actor).filter(agent=agent).select_related("callee"),
+        "tokens": AgentToken.objects.visible_to(actor).filter(agent=agent),
+        "role_grants": AgentGrants.objects.visible_to(actor).filter(agent=agent),
+        "limits": [
+            (people_of(request)[label_of(limit.member.user_id)], limit)
+            for limit in MemberLimit.objects.visible_to(actor)
+            .filter(agent_ids__contains=agent.pk)
+            .select_related("member")
+        ],
+        "may_set_grants": may(actor, Act.GRANT_WRITE),
+        "may_confine": may(actor, Act.LIMIT_WRITE),
+        "now": timezone.now(),
+    }
+
+
+def token_panels(token: Any, request: HttpRequest) -> dict[str, Any]:
+    """Whether the token opens anything."""
+    del request
+    return {"standing": standing(token)}
+
+
+def standing(token: AgentToken) -> str:
+    """What a token is good for now."""
+    if token.revoked_at:
+        return "revoked"
+    return "expired" if token.expires_at and token.expires_at <= timezone.now() else "live"
+
+
+def _create(values: Values, actor: Actor) -> Agent:
+    return create_agent(values["key"], values["title"], actor=actor, has_learning=values["has_learning"])
+
+
+def _amend(agent: Agent, values: Values, actor: Actor, read_at: int | None) -> Agent:
+    return amend_agent(agent, actor=actor, read_at=read_at, **values)
+
+
+def _issue(agent: Agent, actor: Actor, said: Values) -> IssuedToken:
+    return issue_token(agent, actor=actor, name=said["name"], valid_days=said["valid_days"])
+
+
+def _rotate(token: AgentToken, actor: Actor, said: Values) -> IssuedToken:
+    del said
+    return rotate_token(token, actor=actor)
+
+
+def _revoke(token: AgentToken, actor: Actor, said: Values) -> AgentToken:
+    del said
+    return revoke_token(token, actor=actor)
+
+
+def _is_live(token: AgentToken) -> bool:
+    return standing(token) == "live"
+
+
+def _page_of_agent(token: AgentToken) -> str:
+    return url_of_subject("tenants.agent", token.agent_id)
+
+
+def _look(agent: Agent, actor: Actor, said: Values) -> Agent:
+    del said
+    ask_for_look(agent.pk, actor=actor)
+    return agent
+
+
+class AgentAdmin(GovernedAdmin):
+    """The agents of the tenant."""
+
+    list_display = ("key", "title", "model_used", "has_learning", "max_steps", "updated")
+    search_fields = ("key", "title")
+    search_help_text = "Search key or title"
+    empty = "No agent yet. Make one from a template, or add one and give it a persona and a token."
+    list_before_template = "console/agents/agents_list_header.html"
+    add_fields = ("key", "title", "has_learning")
+    fields = (
+        "title",
+        "flavour",
+        "model",
+        "fallback_model",
+        "endpoint",
+        "contract",
+        "has_learning",
+        "has_current_time",
+        "send_mode",
+        "debounce_seconds",
+        "mid_turn_message_mode",
+        "context_tier",
+        "skill_index",
+        "session_idle_seconds",
+        "max_session_age_seconds",
+        "max_steps",
+        "may_propose_schedules",
+        "may_show_tables_and_charts",
+        "may_edit_memory",
+        "may_edit_skills",
+        "has_reflection",
+        "has_notebook",
+        "has_examples",
+        "is_memory_distilled",
+        "is_short_tier_distilled",
+        "is_mid_tier_distilled",
+        "is_long_tier_distilled",
+        "distil_model_mid",
+        "distil_endpoint_mid",
+        "distil_model_long",
+        "distil_endpoint_long",
+        "turn_budget_micro_usd",
+    )
+    change_form_template = "console/agents/agent.html"
+    edit_label = "Edit how it runs"
+    saved = "Saved. What the prompt says changes with the next session; all else holds from the next message on."
+    creates = Creation(Act.AGENT_CREATE, _create, add_fields)
+    amends = (Amendment(Act.AGENT_AMEND, _amend),)
+    panels = Panels(agent_panels)
+    buttons = (
+        Button(
+            "issue",
+            "Issue a token",
+            Act.TOKEN_ISSUE,
+            _issue,
+            done="",
+            consequence="Whoever holds the token acts as agent {agent}. It is shown once.",
+            form=TokenRequest,
+            tone="primary",
+            answer_template="console/agents/agent_token_issued.html",
+        ),
+        Button(
+            "look",
+            "Look for contradictions",
+            Act.CONTRADICTION_SCAN,
+            _look,
+            done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
+            consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"
+            " night does the same.",
+            on_others=True,
+        ),
+    )
+
+    @admin.display(description="Model")
+    def model_used(self, agent: Agent) -> str:
+        return agent.model or "the installation's default"
+
+
+class TokenAdmin(GovernedAdmin):
+    """Tokens: what they are for and whether they still open anything; never their secrets."""
+
+    list_display = ("name", "prefix", "agent", "state", "expires", "last_used")
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    search_fields = ("name", "prefix")
+    search_help_text = "Search name or beginning"
+    empty = "No token yet. Issue one on an agent's page."
+    fields = ()
+    change_form_template = "console/agents/agent_token.html"
+    panels = Panels(token_panels)
+    buttons = (
+        Button(
+            "rotate",
+            "Rotate",
+            Act.TOKEN_ROTATE,
+            _rotate,
+            done="",
+            consequence="A new token is shown once; this one goes on for 24 hours, so that nothing stops in between.",
+            when=_is_live,
+            tone="primary",
+            answer_template="console/agents/agent_token_issued.html",
+        ),
+        Button(
+            "revoke",
+            "Revoke",
+            Act.TOKEN_REVOKE,
+            _revoke,
+            done="Revoked. The next request with this token is refused.",
+            consequence="The next request with this token is refused. There is no way back: issue another one.",
+            when=_is_live,
+            tone="danger",
+            leads_to=_page_of_agent,
+        ),
+    )
+
+    @admin.display(description="Expires", ordering="expires_at")
+    def expires(self, token: AgentToken) -> str:
+        return moment(token.expires_at)
+
+    @admin.display(description="Last used", ordering="last_used_at")
+    def last_used(self, token: AgentToken) -> str:
+        return moment(token.last_used_at)
+
+    @admin.display(description="State")
+    def state(self, token: AgentToken) -> str:
+        return standing(token)

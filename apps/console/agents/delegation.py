@@ -1,0 +1,55 @@
+"""Who may ask whom: the other agents of the tenant that an agent may turn to."""
+
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Values
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
+from apps.tenants.models import InvokableAgent
+
+
+def _allow(values: Values, actor: Actor) -> InvokableAgent:
+    said = {name: values[name] for name in ("role_hint", "budget_micro_usd")}
+    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, **said)
+
+
+def _amend(invokable: InvokableAgent, values: Values, actor: Actor, read_at: int | None) -> InvokableAgent:
+    return amend_invokable(invokable, actor=actor, read_at=read_at, **values)
+
+
+def _withdraw(invokable: InvokableAgent, actor: Actor, said: Values) -> None:
+    withdraw_invokable(invokable, actor=actor, read_at=said["read_at"])
+
+
+def _page_of_agent(invokable: InvokableAgent) -> str:
+    return url_of_subject("tenants.agent", invokable.agent_id)
+
+
+class InvokableAdmin(GovernedAdmin):
+    """One row for each agent that another may ask."""
+
+    list_display = ("agent", "callee", "role_hint", "updated")
+    list_filter = ("agent",)
+    list_select_related = ("agent", "callee")
+    search_fields = ("agent__key", "callee__key", "role_hint")
+    search_help_text = "Search agents or hint"
+    empty = "No agent may ask another one yet. Add a pair, and say what the other one is good for."
+    add_fields = ("agent", "callee", "role_hint", "budget_micro_usd")
+    fields = ("role_hint", "budget_micro_usd")
+    change_form_template = "console/agents/delegation.html"
+    saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
+    creates = Creation(Act.INVOKABLE_ALLOW, _allow, add_fields)
+    amends = (Amendment(Act.INVOKABLE_AMEND, _amend),)
+    buttons = (
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.INVOKABLE_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The next session no longer names that agent.",
+            consequence="The next session no longer names the other agent. Sessions already open still do.",
+            tone="danger",
+            leads_to=_page_of_agent,
+        ),
+    )

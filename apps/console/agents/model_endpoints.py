@@ -1,0 +1,216 @@
+"""Endpoints with their keys, which go in and never come out, and what models cost there."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
+
+from apps.console.framework.form_errors import explain, shown_again, status_of
+from apps.console.framework.forms import Decision, OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import moment
+from apps.console.framework.token_usage import dollars
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.runtime.endpoint_check import try_endpoint
+from apps.tenants.endpoints.actions import (
+    amend_endpoint,
+    create_endpoint,
+    remove_endpoint,
+    rotate_endpoint_key,
+    set_price,
+    withdraw_price,
+)
+from apps.tenants.models import Agent, Endpoint, ModelPrice
+
+RATES = (
+    *("input_micro_usd", "output_micro_usd"),
+    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
+)
+LABELS = ("Input", "Output", "Read from the cache", "Kept for 5 minutes", "Kept for an hour")
+
+
+class NewKey(Decision):
+    """A key, typed once."""
+
+    api_key = forms.CharField(
+        required=False,
+        label="New key",
+        help_text="Stored encrypted and never shown again. Empty: the endpoint has none any more.",
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+    )
+
+
+class Trial(Decision):
+    """Which model to say hello to."""
+
+    model = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Model",
+        help_text="Empty: the installation's default model.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
+    """Who thinks there, and the form that tries it."""
+    actor = actor_of(request)
+    form = getattr(request, "refused_trial", None) or Trial(
+        initial={"read_at": endpoint.version}, auto_id="trial_%s", label_suffix=""
+    )
+    return {
+        "agents": Agent.objects.visible_to(actor).filter(endpoint=endpoint),
+        "trial": form if may(actor, Act.ENDPOINT_TEST, row=endpoint) else None,
+        "trial_url": reverse("admin:try_endpoint", args=[endpoint.pk]),
+    }
+
+
+def try_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
+    """Make one tiny call. This page runs outside the request's transaction: nothing is locked while a model is asked."""
+    page = reverse("admin:tenants_endpoint_change", args=[endpoint_id])
+    if request.method != "POST":
+        return HttpResponseRedirect(page)
+    form = Trial(request.POST, auto_id="trial_%s", label_suffix="")
+    if not form.is_valid():
+        return _shown_again(request, endpoint_id, form, 422, site)
+    try:
+        tried = try_endpoint(endpoint_id, actor=actor_of(request), model=form.cleaned_data["model"])
+    except GovernanceError as refusal:
+        explain(form, refusal)
+        return _shown_again(request, endpoint_id, form, status_of(refusal), site)
+    tell = messages.success if tried.is_ok else messages.error
+    tell(request, tried.detail)
+    return HttpResponseRedirect(page, status=303)
+
+
+def _shown_again(request: HttpRequest, endpoint_id: int, form: Trial, status: int, site: AdminSite) -> HttpResponse:
+    request.refused_trial = form  # type: ignore[attr-defined]  # read by endpoint_panels
+    return shown_again(request, Endpoint, endpoint_id, status, site)
+
+
+def _create(values: Values, actor: Actor) -> Endpoint:
+    return create_endpoint(values["key"], values["title"], values["base_url"], actor=actor)
+
+
+def _amend(endpoint: Endpoint, values: Values, actor: Actor, read_at: int | None) -> Endpoint:
+    return amend_endpoint(endpoint, actor=actor, read_at=read_at, **values)
+
+
+def _rotate(endpoint: Endpoint, actor: Actor, said: Values) -> Endpoint:
+    return rotate_endpoint_key(endpoint, actor=actor, api_key=said["api_key"], read_at=said["read_at"])
+
+
+def _remove(endpoint: Endpoint, actor: Actor, said: Values) -> None:
+    remove_endpoint(endpoint, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def _key_kept(endpoint: Endpoint) -> str:
+    if endpoint.has_key:
+        return "The new key is kept. Turns that begin from now on use it."
+    return "The endpoint has no key any more."
+
+
+def _set(values: Values, actor: Actor) -> ModelPrice:
+    rates = {name: values[name] for name in RATES}
+    return set_price(values["model"], values["valid_from"], rates, actor=actor)
+
+
+def _withdraw(price: ModelPrice, actor: Actor, said: Values) -> None:
+    withdraw_price(price, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def _list(row: Endpoint | ModelPrice) -> str:
+    return reverse(f"admin:tenants_{row._meta.model_name}_changelist")
+
+
+class EndpointAdmin(GovernedAdmin):
+    """Where agents may think besides the installation's own endpoint."""
+
+    list_display = ("key", "title", "base_url", "key_kept", "updated")
+    search_fields = ("key", "title", "base_url")
+    search_help_text = "Search key, title or address"
+    empty = "No endpoint yet: every agent thinks where the installation says. Add one, give it its key, and try it."
+    add_fields = ("key", "title", "base_url")
+    fields = ("title", "base_url")
+    change_form_template = "console/agents/model_endpoint.html"
+    saved = "Saved. Turns that begin from now on go by it. Another server has forgotten the key: enter it anew."
+    creates = Creation(Act.ENDPOINT_CREATE, _create, add_fields)
+    amends = (Amendment(Act.ENDPOINT_AMEND, _amend),)
+    panels = Panels(endpoint_panels)
+    buttons = (
+        Button(
+            "key",
+            "Rotate the key",
+            Act.ENDPOINT_ROTATE_KEY,
+            _rotate,
+            done=_key_kept,
+            consequence="Turns that begin from now on use the new key; those under way end with the old one.",
+            form=NewKey,
+            tone="primary",
+        ),
+        Button(
+            "remove",
+            "Remove",
+            Act.ENDPOINT_REMOVE,
+            _remove,
+            done="Removed, with its key.",
+            consequence="The endpoint and its key are gone. No agent may think there any more when it is removed.",
+            form=OptionalReason,
+            tone="danger",
+            leads_to=_list,
+        ),
+    )
+
+    @admin.display(description="Key kept", boolean=True)
+    def key_kept(self, endpoint: Endpoint) -> bool:
+        return endpoint.has_key
+
+
+def _rate(name: str, label: str) -> Callable[[ModelPrice], str]:
+    """A column in dollars."""
+
+    @admin.display(description=f"{label}, a million tokens", ordering=name)
+    def shown(price: ModelPrice) -> str:
+        return dollars(getattr(price, name))
+
+    return shown
+
+
+class PriceAdmin(GovernedAdmin):
+    """What models cost the tenant, above the list that ships with the product."""
+
+    list_display = ("model", "since", *map(_rate, RATES, LABELS))
+    search_fields = ("model",)
+    search_help_text = "Search model"
+    empty = "No price of your own: the product's price list holds. Add one where your contract says otherwise."
+    add_fields = ("model", "valid_from", *RATES)
+    fields = ("model", "valid_from", *RATES)
+    creates = Creation(Act.PRICE_SET, _set, add_fields)
+    saved = "Saved. What was charged before stays as it was."
+    buttons = (
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.PRICE_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The price before it holds again, or the product's list.",
+            consequence="The price before it holds again, or the product's list. What was charged stays as it was.",
+            form=OptionalReason,
+            tone="danger",
+            leads_to=_list,
+        ),
+    )
+
+    @admin.display(description="From", ordering="valid_from")
+    def since(self, price: ModelPrice) -> str:
+        return moment(price.valid_from)

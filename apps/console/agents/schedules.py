@@ -1,0 +1,212 @@
+"""Schedules: when agents begin by themselves, what came of it last, and whether a person has said yes."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from apps.console.framework.badges import badge
+from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.forms import GovernedForm, OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.row_titles import moment
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.runtime.schedules.run_history import COUNTED_DAYS, last_runs, runs_of, totals_of
+from apps.runtime.schedules.schedule_runner import run_now
+from apps.schedules.actions import (
+    amend_schedule,
+    approve_schedule,
+    deprecate_schedule,
+    draft_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from apps.schedules.models import Schedule, ScheduleRun
+from apps.skills.models import Skill
+
+Status = Schedule.Status
+PLAN = ("title", "cron", "timezone", "skill", "instruction", "channel", "missed_runs", "preamble")
+
+
+class PlanForm(GovernedForm):
+    """A plan. A time zone that is left empty is the act's to fill in, so that no constraint is asked about it before."""
+
+    def _get_validation_exclusions(self) -> set[str]:
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]  # not in the stubs
+        return excluded if self.cleaned_data.get("timezone") else excluded | {"timezone"}
+
+
+class ScheduleList(TabbedList):
+    """Each schedule with what came of its last run."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Two statements for all of them."""
+        super().get_results(request)
+        last = last_runs(self.result_list)
+        for row in self.result_list:
+            row.last_run = last.get(row.pk)
+
+
+def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
+    """Its latest runs, and whether its skill is one that may be run."""
+    del request
+    return {
+        "runs": runs_of(schedule),
+        "totals": totals_of(schedule),
+        "counted_days": COUNTED_DAYS,
+        "next_run": next_run_of(schedule),
+        "is_runnable": schedule.skill.status == Skill.Status.APPROVED,
+    }
+
+
+def next_run_of(schedule: Any) -> Any:
+    """When it runs next; None while it does not."""
+    clock = getattr(schedule, "clock", None)
+    return clock.next_run_at if clock and schedule.status == Status.APPROVED else None
+
+
+def _draft(values: Values, actor: Actor) -> Schedule:
+    plan = {name: value for name, value in values.items() if name != "agent"}
+    return draft_schedule(values["agent"].pk, actor=actor, values=plan)
+
+
+def _amend(schedule: Schedule, values: Values, actor: Actor, read_at: int | None) -> Schedule:
+    return amend_schedule(schedule, actor=actor, values=values, read_at=read_at)
+
+
+def _approve(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
+    return approve_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _pause(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
+    return pause_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _resume(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
+    return resume_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _deprecate(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
+    return deprecate_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _run(schedule: Schedule, actor: Actor, said: Values) -> ScheduleRun:
+    del said
+    return run_now(schedule.pk, actor=actor)
+
+
+def _is_draft(schedule: Schedule) -> bool:
+    return bool(schedule.status == Status.DRAFT)
+
+
+def _is_approved(schedule: Schedule) -> bool:
+    return bool(schedule.status == Status.APPROVED)
+
+
+def _is_paused(schedule: Schedule) -> bool:
+    return bool(schedule.status == Status.PAUSED)
+
+
+def _may_run(schedule: Schedule) -> bool:
+    return schedule.status in {Status.APPROVED, Status.PAUSED}
+
+
+def _stands(schedule: Schedule) -> bool:
+    return bool(schedule.status != Status.DEPRECATED)
+
+
+class ScheduleAdmin(GovernedAdmin):
+    """What runs by itself, when next, and what came of it last."""
+
+    list_display = ("key", "agent", "title", "cron", "next_run", "last_planned", "came_of_it", "state_shown")
+    list_filter = ("agent",)
+    list_select_related = ("agent", "skill", "clock")
+    search_fields = ("key", "title")
+    search_help_text = "Search key or title"
+    tabs = Tabs("status", tuple(Status.choices))
+    changelist = ScheduleList
+    empty = "No schedule yet: agents speak when they are spoken to. Add one to have an agent follow an approved skill by the clock."
+    form = PlanForm
+    add_fields = ("agent", "key", *PLAN)
+    fields = PLAN
+    change_form_template = "console/agents/schedule.html"
+    edit_label = "Change the plan"
+    saved = "Saved. A draft runs once it is approved; a schedule that runs goes by the new plan from now on."
+    creates = Creation(Act.SCHEDULE_DRAFT, _draft, add_fields)
+    amends = (Amendment(Act.SCHEDULE_AMEND, _amend, when=_stands),)
+    panels = Panels(schedule_panels)
+    buttons = (
+        Button(
+            "approve",
+            "Approve",
+            Act.SCHEDULE_APPROVE,
+            _approve,
+            done="Approved. It runs from its next time on.",
+            consequence="From its next time on agent {agent} begins by itself, with the skill and the words above.",
+            form=OptionalReason,
+            when=_is_draft,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "run",
+            "Run now",
+            Act.SCHEDULE_RUN,
+            _run,
+            done="Begun. What comes of it is told among the runs below.",
+            consequence="It runs once, now, beside its plan. It posts as it always does.",
+            when=_may_run,
+        ),
+        Button(
+            "pause",
+            "Pause",
+            Act.SCHEDULE_PAUSE,
+            _pause,
+            done="Paused. It runs no more until somebody resumes it.",
+            consequence="It runs no more until somebody resumes it; what has begun goes on to its end.",
+            form=OptionalReason,
+            when=_is_approved,
+        ),
+        Button(
+            "resume",
+            "Resume",
+            Act.SCHEDULE_RESUME,
+            _resume,
+            done="Resumed. It runs from its next time on.",
+            consequence="It runs from its next time on; what would have been meanwhile is not made up for.",
+            form=OptionalReason,
+            when=_is_paused,
+            tone="primary",
+        ),
+        Button(
+            "deprecate",
+            "Deprecate",
+            Act.SCHEDULE_DEPRECATE,
+            _deprecate,
+            done="Deprecated. It never runs again.",
+            consequence="It never runs again, and there is no way back. Its runs stay readable.",
+            form=OptionalReason,
+            when=_stands,
+            tone="danger",
+        ),
+    )
+
+    @admin.display(description="Next run")
+    def next_run(self, schedule: Schedule) -> str:
+        at = next_run_of(schedule)
+        return moment(at) if at else "—"
+
+    @admin.display(description="Last run")
+    def last_planned(self, schedule: Any) -> str:
+        return moment(schedule.last_run.planned_at) if schedule.last_run else "never"
+
+    @admin.display(description="What came of it")
+    def came_of_it(self, schedule: Any) -> str:
+        return schedule.last_run.sentence if schedule.last_run else "—"
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, schedule: Schedule) -> SafeString:
+        return badge(schedule.status)

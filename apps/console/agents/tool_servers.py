@@ -1,0 +1,138 @@
+"""Tool servers with their headers, which go in and never come out, and what they say they offer."""
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from apps.console.framework.form_errors import shown_again, status_of
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.runtime.tools.tool_server_refresh import refresh_server
+from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
+from apps.tools.models import AgentTool, ServerTool, ToolServer
+from apps.tools.tool_limits import Definition
+
+SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
+
+
+class NewHeaders(Decision):
+    """Headers, typed once."""
+
+    headers = Prose(
+        required=False,
+        label="New headers",
+        help_text="One to a line, such as Authorization: Bearer and the key. Stored encrypted and never shown again."
+        " Empty: none any more.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+
+
+def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
+    """What it offers, who may call it, and the button that asks it."""
+    actor = actor_of(request)
+    allowed: dict[int, list[AgentTool]] = {}
+    for row in AgentTool.objects.visible_to(actor).filter(tool__server=server).select_related("agent", "tool__server"):
+        allowed.setdefault(row.tool_id, []).append(row)
+    tools = ServerTool.objects.visible_to(actor).filter(server=server).order_by("-is_listed", "qualified_name")
+    return {
+        "listing": getattr(server, "listing", None),
+        "tools": [_shown(tool, allowed.get(tool.pk, [])) for tool in tools],
+        "may_allow": may(actor, Act.AGENT_TOOL_ALLOW),
+        "may_refresh": may(actor, Act.TOOL_SERVER_REFRESH, row=server),
+        "refresh_url": reverse("admin:refresh_server", args=[server.pk]),
+        "allow_url": reverse("admin:tools_agenttool_add"),
+    }
+
+
+def _shown(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
+    told = tool.defined
+    return {"row": tool, "told": told, "shape": shape_of(told) if told else "", "allowed": allowed}
+
+
+def shape_of(told: Definition) -> str:
+    """The arguments of a tool as people read them."""
+    return json.dumps(told.input_schema, indent=2, ensure_ascii=False)
+
+
+def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpResponse:
+    """Ask the server. This page runs outside the request's transaction: nothing is locked while it is waited for."""
+    page = reverse("admin:tools_toolserver_change", args=[server_id])
+    if request.method != "POST":
+        return HttpResponseRedirect(page)
+    try:
+        asked = refresh_server(server_id, actor=actor_of(request))
+    except GovernanceError as refusal:
+        messages.error(request, str(refusal))
+        return shown_again(request, ToolServer, server_id, status_of(refusal), site)
+    tell = messages.success if asked.has_answered else messages.error
+    tell(request, asked.sentence)
+    return HttpResponseRedirect(page, status=303)
+
+
+def _create(values: Values, actor: Actor) -> ToolServer:
+    return create_tool_server(**values, actor=actor)
+
+
+def _amend(server: ToolServer, values: Values, actor: Actor, read_at: int | None) -> ToolServer:
+    return amend_tool_server(server, actor=actor, read_at=read_at, **values)
+
+
+def _rotate(server: ToolServer, actor: Actor, said: Values) -> ToolServer:
+    return rotate_tool_server_headers(server, actor=actor, headers=said["headers"], read_at=said["read_at"])
+
+
+def _headers_kept(server: ToolServer) -> str:
+    if server.has_headers:
+        return "The new headers are kept. Calls from now on send them."
+    return "The server is sent no headers any more."
+
+
+class ToolServerAdmin(GovernedAdmin):
+    """Servers whose tools agents may be allowed to call."""
+
+    list_display = ("key", "title", "url", "is_active", "headers_kept", "listed", "updated")
+    list_select_related = ("listing",)
+    search_fields = ("key", "title", "url")
+    search_help_text = "Search key, title or address"
+    empty = "No tool server yet. Add one, give it its headers, ask what it offers, and allow an agent what it needs."
+    add_fields = ("key", *SERVER)
+    fields = SERVER
+    change_form_template = "console/agents/tool_server.html"
+    saved = "Saved. Calls from now on go by it. Another server has forgotten the headers: enter them anew."
+    creates = Creation(Act.TOOL_SERVER_CREATE, _create, add_fields)
+    amends = (Amendment(Act.TOOL_SERVER_AMEND, _amend),)
+    panels = Panels(server_panels)
+    buttons = (
+        Button(
+            "headers",
+            "Rotate the headers",
+            Act.TOOL_SERVER_ROTATE_HEADERS,
+            _rotate,
+            done=_headers_kept,
+            consequence="Calls from now on send the new headers; turns under way end with the old ones.",
+            form=NewHeaders,
+            tone="primary",
+        ),
+    )
+
+    @admin.display(description="Headers kept", boolean=True)
+    def headers_kept(self, server: ToolServer) -> bool:
+        return server.has_headers
+
+    @admin.display(description="What it offers")
+    def listed(self, server: Any) -> str:
+        listing = getattr(server, "listing", None)
+        if listing is None:
+            return "not asked yet"
+        return "cannot be asked" if listing.failure else "known"

@@ -1,0 +1,1 @@
+"""Console: the audit log, refused attempts, and restoring."""

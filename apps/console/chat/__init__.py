@@ -1,0 +1,1 @@
+"""Console: the playground and talks with an assistant."""

@@ -1,0 +1,73 @@
+"""What the pages of a person's own talks share: what they say, what stands there, and where a refusal is told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.db.models import Q
+from django.http import HttpResponse
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from apps.console.conversations.transcripts import Spoken, transcript
+from apps.console.framework.form_errors import status_of
+from apps.console.framework.forms import Prose
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import EVENT_CHARACTERS
+from apps.governance.errors import GovernanceError
+from apps.kill_switches.models import KillSwitch
+from apps.runtime.kill_switch_checks import stop_of
+from apps.runtime.models import Turn
+from apps.tenants.authentication.actor_resolution import system_actor
+
+
+class Saying(forms.Form):
+    """What a member says; the key makes the same page, sent twice, one message."""
+
+    text = Prose(
+        label="Your message",
+        max_length=EVENT_CHARACTERS,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+    key = forms.CharField(max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", "initial": {"key": uuid4().hex}, **kwargs})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A talk as its page shows it: what was said, what is being answered, and what came of the latest turn."""
+
+    lines: list[Spoken]
+    asked: list[InboundEvent]
+    turn: Turn | None
+    # What a person, or the house for one, has stopped here and why; blank where answers come.
+    paused: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Why there is no answer to the latest message, or none yet."""
+        return self.turn.failure if self.turn and self.turn.status in {Turn.Status.FAILED, Turn.Status.RUNNING} else ""
+
+
+def shown_in(talk: Conversation) -> Shown:
+    """What stands in it now."""
+    turn = talk.turns.order_by("-pk").first()
+    running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
+    asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
+    switch = stop_of(talk, KillSwitch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
+    return Shown(transcript(talk), list(asked), turn, f"{switch.sentence} {switch.reason}" if switch else "")
+
+
+def sent(form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
+    """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
+    if not form.is_bound:
+        return None, "", 200
+    if not form.is_valid():
+        return None, "", 422
+    try:
+        return send(form.cleaned_data), "", 303
+    except GovernanceError as refusal:
+        return None, str(refusal), status_of(refusal)

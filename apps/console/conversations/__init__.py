@@ -1,0 +1,1 @@
+"""Console: conversations, transcripts, takeover, stuck turns and reports of replies."""

@@ -1,0 +1,195 @@
+"""Conversations: the transcript, the sessions and turns behind it, and what was learned."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.conversations.lineage import lineage_of, reached
+from apps.console.conversations.reply_reporting import REPORT, ReportedFilter, Threads, offer
+from apps.console.conversations.stuck_turns import StuckFilter
+from apps.console.conversations.takeover import IN_HAND
+from apps.console.conversations.transcripts import reported_at, transcript
+from apps.console.framework.change_lists import LatelyFilter
+from apps.console.framework.forms import ReasonedDecision, Resolution
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.token_usage import Usage, total
+from apps.conversations.actions import abandon_conversation, resolve_conversation
+from apps.conversations.models import Conversation
+from apps.desk.models import Draft, Escalation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
+from apps.learning.lineage import descendants, quarantine_descendants
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
+from apps.runtime.models import Turn
+
+TURNS_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TakenTurn:
+    """A turn with what its model calls used, and what of the learning stood before them."""
+
+    turn: Turn
+    usage: Usage
+    retrieval: Retrieval
+
+
+def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
+    """All that belongs to the conversation."""
+    actor, lines = actor_of(request), transcript(conversation)
+    lineage = lineage_of(conversation, actor)
+    offer(conversation, lines, request)
+    turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
+    return {
+        "lines": lines,
+        "reported_at": reported_at(conversation, actor),
+        "explains": not conversation.off_the_record,
+        "waiting": conversation.events.filter(turn_id__isnull=True),
+        "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
+        "asked_agents": conversation.children.select_related("agent"),
+        "questions": conversation.escalations.filter(status=Escalation.Status.OPEN).select_related("agent"),
+        "sessions": conversation.sessions.all(),
+        "turns": turns,
+        "is_stand_in": any(taken.usage.is_stand_in for taken in turns),
+        "extraction": getattr(conversation, "extraction", None),
+        "is_open": _is_open(conversation),
+        "lineage": lineage,
+        "reached": reached(lineage),
+    }
+
+
+def _turns(turns: Iterable[Turn]) -> Iterator[TakenTurn]:
+    for turn in turns:
+        yield TakenTurn(turn, total(turn.calls.all()), retrieval_of(turn))
+
+
+def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
+    outcome = Conversation.Outcome(said["outcome"])
+    return resolve_conversation(conversation, actor=actor, outcome=outcome, read_at=said["read_at"])
+
+
+def _abandon(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
+    return abandon_conversation(conversation, actor=actor, read_at=said["read_at"])
+
+
+def _quarantine(conversation: Conversation, actor: Actor, said: Values) -> None:
+    quarantine_descendants(conversation, actor=actor, reason=said["reason"])
+
+
+def _has_come_of_it(conversation: Conversation) -> bool:
+    acting_as = acting_actor()
+    return acting_as is not None and any(row.can_be_quarantined for row in descendants(conversation, actor=acting_as))
+
+
+def _solved(conversation: Conversation) -> dict[str, str]:
+    del conversation
+    return {"outcome": Conversation.Outcome.SOLVED}
+
+
+def _is_open(conversation: Conversation) -> bool:
+    return bool(conversation.status == Conversation.Status.OPEN)
+
+
+class ConversationAdmin(GovernedAdmin):
+    """Every thread of every channel."""
+
+    # Members' talks have a page of their own.
+    only = Q(member_user_id=None)
+    list_display = (
+        "thread",
+        "agent",
+        "status",
+        "in_hand",
+        "outcome",
+        "rating",
+        "end_user_key",
+        "reports",
+        "verdict",
+        "updated",
+    )
+    list_filter = (
+        "agent",
+        ("channel", LatelyFilter),
+        "outcome",
+        "origin",
+        "off_the_record",
+        "has_external_agent",
+        ReportedFilter,
+        StuckFilter,
+    )
+    list_select_related = ("agent", "extraction")
+    search_fields = ("conversation_key", "end_user_key")
+    search_help_text = "Search thread or customer"
+    tabs = Tabs("status", tuple(Conversation.Status.choices))
+    empty = "No conversation here. They begin with a message to /api/v1/messages/, or with an import of transcripts."
+    fields = ()
+    change_form_template = "console/conversations/conversation.html"
+    panels = Panels(conversation_panels)
+    changelist = Threads
+    buttons = (
+        *IN_HAND,
+        Button(
+            "resolve",
+            "Resolve",
+            Act.CONVERSATION_RESOLVE,
+            _resolve,
+            done="Resolved. What can be learned from it appears under Extractions in a moment.",
+            consequence="The conversation ends, and the learning looks at it, unless it is off the record."
+            " A later message opens a new one.",
+            form=Resolution,
+            initial=_solved,
+            when=_is_open,
+            tone="primary",
+        ),
+        Button(
+            "abandon",
+            "Abandon",
+            Act.CONVERSATION_ABANDON,
+            _abandon,
+            done="Abandoned. Nothing is learned from it.",
+            consequence="The conversation ends, and nothing is learned from it. A later message opens a new one.",
+            when=_is_open,
+        ),
+        Button(
+            "quarantine",
+            "Quarantine all of it",
+            Act.PROPOSAL_QUARANTINE,
+            _quarantine,
+            done="In quarantine. Each of them can be released by itself.",
+            consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
+            " the lines it left in memory and profiles are taken out, until somebody releases them.",
+            form=ReasonedDecision,
+            when=_has_come_of_it,
+            tone="danger",
+            on_others=True,
+        ),
+        REPORT,
+    )
+
+    @admin.display(description="Thread", ordering="conversation_key")
+    def thread(self, conversation: Conversation) -> str:
+        return str(conversation)
+
+    @admin.display(description="In hand", ordering="taken_over_at")
+    def in_hand(self, conversation: Any) -> str:
+        return str(conversation.people[conversation.taken_over_by]) if conversation.is_held else "the agent's"
+
+    @admin.display(description="Reported", ordering="reported")
+    def reports(self, conversation: Any) -> SafeString | str:
+        if not conversation.reported:
+            return ""
+        return format_html('<span class="pc-badge pc-waits">{} reported</span>', conversation.reported)
+
+    @admin.display(description="Learned")
+    def verdict(self, conversation: Conversation) -> str:
+        extraction = getattr(conversation, "extraction", None)
+        return extraction.get_verdict_display() if extraction else "not looked at"

@@ -1,0 +1,167 @@
+"""Reporting a reply where it is read: in the transcript, and on the page that says why it was said."""
+
+# ruff: noqa: ARG002  # Django calls filters by its own signatures.
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from django import forms
+from django.contrib.admin import SimpleListFilter
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
+
+from apps.console.conversations.transcripts import Spoken, reported_at
+from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.page_actions import Button, Refused, Shown, Values, decisions_on
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import excerpt, moment
+from apps.conversations.models import Message
+from apps.desk.queues import REPORTED, reported
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.governance.row_ids import number_of_row
+from apps.learning.reply_reports import report_reply
+
+REPLY: Final = "reply"
+DECIDE: Final = "admin:conversations_conversation_decide"
+
+
+class Reporting(Decision):
+    """Which reply is wrong, in what, and what should have been said."""
+
+    message_id = forms.IntegerField(label="Which reply", widget=UnfoldAdminSelectWidget)
+    reason_code = forms.ChoiceField(
+        choices=Report.Reason.choices,
+        label="What is wrong with it",
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+    explanation = Prose(
+        required=False,
+        label="How so (asked for where the reason is another)",
+        max_length=EXPLANATION_CHARACTERS,
+        help_text=f"Up to {EXPLANATION_CHARACTERS:,} characters. For whoever settles it.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+    correction = Prose(
+        required=False,
+        label="What should have been said (optional)",
+        max_length=CORRECTION_CHARACTERS,
+        help_text=f"Up to {CORRECTION_CHARACTERS:,} characters. It becomes a lesson once the report is settled.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.again(self.initial)
+
+    def again(self, initial: Values) -> None:
+        """Offer the replies of the page, or none where it stands under the one that it is about."""
+        if initial.get("is_named"):
+            self.fields["message_id"].widget = forms.HiddenInput()
+        else:
+            self.fields["message_id"].widget.choices = list(initial.get("replies", ()))
+
+
+def offer(conversation: Any, lines: Iterable[Spoken], request: HttpRequest) -> None:
+    """Let the page's form offer the replies that are shown, the latest first, and begin with the one that the address names."""
+    replies = [line for line in lines if line.is_agents_reply and line.text]
+    conversation.replies = [(line.message_id, f"{moment(line.at)}: {excerpt(line.text)}") for line in reversed(replies)]
+    refused: Refused | None = getattr(request, "refused_decision", None)
+    again = refused.form.data if refused and refused.is_of(conversation, REPORT) else None
+    asked = request.GET.get(REPLY, "") if again is None else str(again.get("message_id", ""))
+    named = number_of_row(asked)
+    conversation.reply = named if named in dict(conversation.replies) else 0
+
+
+def form_about(reply: Message, request: HttpRequest) -> Shown | None:
+    """The form on a page about one reply; None where it is none to report."""
+    conversation: Any = reply.conversation
+    if not reported_at(conversation, actor_of(request)):
+        return None
+    conversation.replies, conversation.reply = [(reply.pk, excerpt(reply.text))], reply.pk
+    return next(decisions_on(conversation, (REPORT,), actor_of(request), DECIDE, None), None)
+
+
+def _replies(conversation: Any) -> dict[str, object]:
+    latest = next((message_id for message_id, _ in conversation.replies), 0)
+    return {
+        "replies": conversation.replies,
+        "message_id": conversation.reply or latest,
+        "is_named": bool(conversation.reply),
+    }
+
+
+def _has_replies(conversation: Any) -> bool:
+    return bool(not conversation.off_the_record and conversation.replies)
+
+
+def _report(conversation: Any, actor: Actor, said: Values) -> Report:
+    told = {name: said[name] for name in ("reason_code", "explanation", "correction")}
+    report = report_reply(said["message_id"], actor=actor, **told)
+    conversation.position = report.message.position
+    return report
+
+
+def _reported(report: Report) -> SafeString:
+    page = reverse("admin:desk_report_change", args=[report.pk])
+    return format_html('Reported. <a href="{}">The report</a> waits for somebody who settles it.', page)
+
+
+def _where_it_was_said(conversation: Any) -> str:
+    page = reverse("admin:conversations_conversation_change", args=[conversation.pk])
+    return f"{page}#message-{conversation.position}"
+
+
+REPORT: Final = Button(
+    "report",
+    "Report a reply",
+    Act.REPORT_CREATE,
+    _report,
+    done=_reported,
+    consequence="For the people who look after the agent. Neither the customer nor the agent is told; once somebody settles it,"
+    " what you write may teach the agent, without what identifies anybody.",
+    form=Reporting,
+    initial=_replies,
+    when=_has_replies,
+    leads_to=_where_it_was_said,
+    on_others=True,
+    beside=True,
+)
+
+
+class Threads(TabbedList):
+    """The list of conversations, with how many of their replies were reported."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """Counted for the rows of the page alone."""
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        of_row = Report.objects.open().filter(conversation=OuterRef("pk")).order_by()
+        counted = of_row.values("conversation").annotate(count=Count("message", distinct=True)).values("count")
+        counted_too: QuerySet[Any] = rows.annotate(reported=Coalesce(Subquery(counted), 0, output_field=IntegerField()))
+        return counted_too
+
+
+class ReportedFilter(SimpleListFilter):
+    """Whether a reply was reported as wrong."""
+
+    title = "reported"
+    parameter_name = "reported"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What waits, or whatever there was."""
+        return list(REPORTED.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The conversations with such a report."""
+        which = self.value() or ""
+        if which not in REPORTED:
+            return queryset
+        return queryset.filter(pk__in=reported(actor_of(request), which))

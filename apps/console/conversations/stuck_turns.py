@@ -1,0 +1,40 @@
+"""Conversations whose turn does not get on, as the list of conversations can be narrowed to them."""
+
+# ruff: noqa: ARG002  # Django calls filters by its own signatures.
+
+from typing import Any, Final
+
+from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.framework.request_context import actor_of
+from apps.runtime.health.stuck_turns import stuck_turns
+from apps.runtime.models import Turn
+
+STUCK: Final = "stuck"
+LABELS: Final = {
+    "retried": "Tried again and again",
+    "lease_expired": "Their worker is gone",
+    "blocked": "They wait for a switch, a budget or an endpoint",
+}
+
+
+class StuckFilter(SimpleListFilter):
+    """Why their turn does not get on."""
+
+    title = "stuck"
+    parameter_name = STUCK
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every reason."""
+        return list(LABELS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The conversations with such a turn."""
+        which = stuck_turns(timezone.now()).get(self.value() or "")
+        if which is None:
+            return queryset
+        turns = Turn.objects.filter(which, tenant_id=actor_of(request).tenant_id)
+        return queryset.filter(pk__in=turns.values("conversation_id"))

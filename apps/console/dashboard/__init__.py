@@ -1,0 +1,1 @@
+"""Console: Home, navigation, search, reports, health and what waits for a person."""

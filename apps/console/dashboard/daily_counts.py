@@ -1,0 +1,153 @@
+"""What happened on each day, read for the figures: one statement, bounded by the range, over indexed columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, F, IntegerField, Q, QuerySet, Sum, Value, Window
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import RowNumber, TruncDate
+
+from apps.console.framework.charts import days_until, words_changed
+from apps.conversations.models import Conversation
+from apps.conversations.repeat_contacts import IS_TAKEN_UP
+from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
+from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord
+from apps.governance.policy.table import Act
+from apps.runtime.models import ModelCall, Spend
+
+# Edited drafts of a day that are compared word by word; more would tell little more.
+EDITS_COMPARED: Final = 20
+DECIDED: Final = (Draft.Status.SENT.value, Draft.Status.SENT_EDITED.value, Draft.Status.DISCARDED.value)
+ADDED: Final = (
+    *(Act.SKILL_APPROVE.value, Act.SKILL_RELEASE.value, Act.RULE_ADD.value, Act.RULE_RESTORE.value),
+    *(Act.LEARNING_VERSION_APPLY.value, Act.LEARNING_VERSION_ACTIVATE.value, Act.LEARNING_VERSION_RESTORE.value),
+)
+RETIRED: Final = (
+    *(Act.SKILL_DEPRECATE.value, Act.SKILL_QUARANTINE.value, Act.RULE_RETIRE.value),
+    *(Act.LEARNING_VERSION_RETIRE.value, Act.LEARNING_VERSION_WITHDRAW.value),
+)
+_NONE: Final = Value(0, output_field=IntegerField())
+_TAKEN_UP: Final = f"""
+SELECT earlier.id FROM conversations_conversation AS earlier
+ WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s AND {IS_TAKEN_UP}
+"""  # noqa: S608  # of constants
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some days in a row by a tenant's clock, up to today."""
+
+    days: tuple[date, ...]
+    zone: ZoneInfo
+
+    @classmethod
+    def until(cls, now: datetime, count: int, zone: ZoneInfo) -> "Stretch":
+        """The latest days, today among them."""
+        return cls(tuple(days_until(now.astimezone(zone).date(), count)), zone)
+
+    @property
+    def begins(self) -> datetime:
+        """When its first day began."""
+        return self.start_of(self.days[0])
+
+    def start_of(self, day: date) -> datetime:
+        """Midnight of a day where the tenant is."""
+        return datetime.combine(day, time(), self.zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Two numbers a day under each name."""
+
+    parts: Mapping[str, Mapping[date, int]]
+    wholes: Mapping[str, Mapping[date, int]]
+
+    def part(self, name: str) -> Mapping[date, int]:
+        return self.parts.get(name, {})
+
+    def whole(self, name: str) -> Mapping[date, int]:
+        return self.wholes.get(name, {})
+
+
+def counted(actor: Actor, stretch: Stretch, *beside: QuerySet[Any, Any]) -> Counted:
+    """Everything the figures are made of, in one statement, with what else is to be counted in it."""
+    first, *others = (*_conversations(actor, stretch), *_decisions(actor, stretch), *_calls(actor, stretch), *beside)
+    parts: dict[str, dict[date, int]] = {}
+    wholes: dict[str, dict[date, int]] = {}
+    for name, day, part, whole in first.union(*others, all=True):
+        parts.setdefault(name, {})[day], wholes.setdefault(name, {})[day] = int(part), int(whole)
+    return Counted(parts, wholes)
+
+
+def changes_of_words(actor: Actor, stretch: Stretch) -> dict[date, list[int]]:
+    """How much people changed in the drafts they edited, in percent; of each day the latest few."""
+    edited = Draft.objects.visible_to(actor).filter(status=Draft.Status.SENT_EDITED, decided_at__gte=stretch.begins)
+    day = TruncDate("decided_at", tzinfo=stretch.zone)
+    place = Window(RowNumber(), partition_by=day, order_by=F("decided_at").desc())
+    latest = edited.order_by().annotate(on_day=day, place=place).filter(place__lte=EDITS_COMPARED)
+    found: dict[date, list[int]] = {}
+    for on_day, text, sent in latest.values_list("on_day", "text", "sent_text"):
+        found.setdefault(on_day, []).append(words_changed(text, sent))
+    return found
+
+
+def _conversations(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
+    """By the day on which they began, what became of them; by the day on which they were resolved, whether that held."""
+    threads = Conversation.objects.visible_to(actor).of_customers().filter(parent=None, origin=Conversation.Origin.LIVE)
+    resolved = Q(status=Conversation.Status.RESOLVED)
+    taken_up = RawSQL(_TAKEN_UP, [actor.tenant_id, stretch.begins])  # noqa: S611  # of constants
+    back = threads.filter(status=Conversation.Status.RESOLVED, pk__in=taken_up)
+    asked = Escalation.objects.visible_to(actor)
+    return (
+        _by_day("began", threads, "created_at", stretch, Count("pk", filter=resolved), Count("pk")),
+        _by_day("escalated", asked, "created_at", stretch, Count("conversation", distinct=True), _NONE),
+        _by_day("resolved", threads, "resolved_at", stretch, _NONE, Count("pk")),
+        _by_day("reopened", back, "resolved_at", stretch, Count("pk"), _NONE),
+    )
+
+
+def _decisions(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
+    drafts = Draft.objects.visible_to(actor).filter(status__in=DECIDED)
+    learned = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, act__in=[*ADDED, *RETIRED])
+    added, retired = (Count("pk", filter=Q(act__in=acts)) for acts in (ADDED, RETIRED))
+    reports = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
+    wrong = Count("pk", filter=~Q(outcome=Report.Outcome.NOTHING_WRONG))
+    reported = _by_day("reported", reports, "created_at", stretch, wrong, Count("pk"))
+    by_status = (
+        _by_day(each, drafts.filter(status=each), "decided_at", stretch, Count("pk"), _NONE) for each in DECIDED
+    )
+    return (*by_status, reported, _by_day("learned", learned, "created_at", stretch, added, retired))
+
+
+def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
+    spend = Spend.objects.filter(tenant_id=actor.tenant_id, day__gte=stretch.days[0]).order_by()
+    written = Sum("cache_write_5m_tokens") + Sum("cache_write_1h_tokens")
+    prompts = Sum("input_tokens") + Sum("cache_read_tokens") + written
+    of_day = spend.values(on_day=F("day"))
+    lately = ModelCall.objects.filter(tenant_id=actor.tenant_id, is_stand_in=True)
+    today = Stretch(stretch.days[-1:], stretch.zone)
+    return (
+        _named("cached", of_day, Sum("cache_read_tokens"), prompts),
+        _named(
+            "cost",
+            of_day,
+            Sum("cost_micro_usd") + Sum("learning_cost_micro_usd"),
+            Sum("calls") + Sum("learning_calls"),
+        ),
+        _by_day("is_stand_in", lately, "created_at", today, Count("pk"), _NONE),
+    )
+
+
+def _by_day(name: str, rows: QuerySet[Any], column: str, stretch: Stretch, part: Any, whole: Any) -> QuerySet[Any, Any]:
+    within = rows.filter(**{f"{column}__gte": stretch.begins}).order_by()
+    return _named(name, within.values(on_day=TruncDate(column, tzinfo=stretch.zone)), part, whole)
+
+
+def _named(name: str, by_day: QuerySet[Any, Any], part: Any, whole: Any) -> QuerySet[Any, Any]:
+    named: QuerySet[Any, Any] = by_day.annotate(part=part, whole=whole, name=Value(name))
+    return named.values_list("name", "on_day", "part", "whole")

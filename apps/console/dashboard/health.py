@@ -1,0 +1,238 @@
+"""Health: whether workers answer and the beat wakes them, what waits for them and how long, and what nobody tries any more.
+
+The beat's alarms as *Health* tells them: when each last rang, how often it is due, and in words what is overdue.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.contrib.admin import AdminSite
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from apps.console.conversations.stuck_turns import LABELS, STUCK
+from apps.console.dashboard.pending_work import awaiting
+from apps.console.framework.request_context import actor_of, settings_of
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.notifications.models import EmailNotification
+from apps.runtime.health.beat_monitor import Ringing, ringing
+from apps.runtime.health.worker_ping import Answering, answering
+from apps.runtime.models import Turn
+from apps.tenants.due_work import Waiting, waiting_work
+from apps.webhooks.models import Delivery, Webhook
+
+# What somebody who reads the page calls it.
+TITLES: Final[Mapping[str, str]] = {
+    "apps.api.tasks.sweep_answers": "Forget old answers of the API",
+    "apps.learning.tasks.sweep": "Learn from resolved conversations",
+    "apps.learning.tasks.sweep_days": "Reflect on the day",
+    "apps.learning.tasks.sweep_digests": "Digest lessons",
+    "apps.learning.tasks.sweep_distillation": "Distil memory",
+    "apps.learning.tasks.sweep_lessons": "Learn from decisions",
+    "apps.notebook.tasks.sweep": "Drop scratch notes nobody touched",
+    "apps.notifications.tasks.sweep": "Tell people by e-mail",
+    "apps.notifications.tasks.sweep_review_webhooks": "Tell webhooks of reviews",
+    "apps.review.tasks.sweep": "Close proposals that ran out of time",
+    "apps.review.tasks.sweep_bulk": "Go on with decisions taken together",
+    "apps.runtime.tasks.sweep_contradictions": "Look for contradictions",
+    "apps.runtime.tasks.sweep_listings": "Ask tool servers for their tools",
+    "apps.runtime.tasks.sweep_paused_delegations": "Tell who asked a paused agent",
+    "apps.skills.tasks.sweep": "Remove what uploads left behind",
+}
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+NO_BEAT: Final = (
+    "The beat was never started, so nothing is swept: what a lost message should have woken waits. Start one beat."
+)
+NOTHING_RINGS: Final = (
+    "The beat wakes nobody any more, or no worker takes what it sends: every sweep is overdue. See that beat, broker and a"
+    " worker run."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """An alarm as the page tells it; `state` says it in words, whatever its colour."""
+
+    title: str
+    every: str
+    last_run_at: datetime | None
+    is_late: bool
+    state: str
+
+
+def alarms_told(found: list[Ringing], now: datetime) -> list[Alarm]:
+    """Those that are overdue first, then by what they are called."""
+    told = (_told(each, now) for each in found)
+    return sorted(told, key=lambda alarm: (not alarm.is_late, alarm.title))
+
+
+def _told(alarm: Ringing, now: datetime) -> Alarm:
+    title = TITLES.get(alarm.task, alarm.task)
+    return Alarm(title, span(alarm.every), alarm.last_run_at, alarm.is_late(now), _state(alarm, now))
+
+
+def _state(alarm: Ringing, now: datetime) -> str:
+    if alarm.registered_at is None:
+        return "never: no beat was started with it"
+    overdue = alarm.overdue(now)
+    if alarm.is_late(now) and overdue:
+        return f"overdue for {timesince(now - overdue, now, depth=1)}"
+    return "in time" if alarm.last_run_at else "in time: waits for its first turn"
+
+
+def span(every: timedelta) -> str:
+    """A length of time in the largest unit that it is whole in."""
+    seconds = every.total_seconds()
+    unit, name = next(((size, name) for size, name in _UNITS if seconds >= size and seconds % size == 0), (1, "second"))
+    count = seconds / unit
+    return f"every {name}" if count == 1 else f"every {count:g} {name}s"
+
+
+def flaws_of_alarms(alarms: list[Ringing], told: list[Alarm]) -> Iterator[str]:
+    """In a sentence what somebody should look at, where there is something."""
+    late = [alarm.title for alarm in told if alarm.is_late]
+    if alarms and all(alarm.registered_at is None for alarm in alarms):
+        yield NO_BEAT
+    elif late and len(late) == len(alarms):
+        yield NOTHING_RINGS
+    elif late:
+        yield f"Overdue by the beat: {'; '.join(late)}."
+
+
+LATELY: Final = timedelta(days=7)
+KEPT: Final = "What waits is kept in the database; nothing is lost."
+_SOON: Final = timedelta(minutes=5)
+_HOURLY: Final = timedelta(hours=3)
+# Each kind of work, and after how long somebody should ask why it waits; None where that moment tells nothing of a worker.
+WORK: Final[Mapping[str, tuple[str, timedelta | None]]] = {
+    "turns": ("Messages to answer, and turns to go on with", timedelta(minutes=1)),
+    "paused_delegations": ("Questions put to a paused agent", _SOON),
+    "schedule_runs": ("Schedules that came due", _SOON),
+    "webhook_deliveries": ("Deliveries to webhooks", _SOON),
+    "review_webhooks": ("Webhooks to be told of a review", _SOON),
+    "notifications": ("E-mails to people", timedelta(minutes=15)),
+    "extractions": ("Conversations to learn from", timedelta(minutes=15)),
+    "lesson_captures": ("Decisions to learn from", _SOON),
+    "digests": ("Lessons to digest", None),
+    "reflections": ("Days to reflect on", timedelta(minutes=30)),
+    "distillations": ("Memory to distil", timedelta(minutes=30)),
+    "contradiction_scans": ("Nightly looks for contradictions", None),
+    "off_the_record_erasures": ("Conversations off the record to forget", timedelta(minutes=30)),
+    "bulk_decisions": ("Proposals decided together", _SOON),
+    "proposal_expiries": ("Proposals that ran out of time", _HOURLY),
+    "tool_listings": ("Tool servers to ask for their tools", timedelta(minutes=15)),
+    "scratch_notes": ("Notes nobody touched for long", _HOURLY),
+    "idempotency_records": ("Answers of the API that were kept long enough", _HOURLY),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind of work as the page tells it."""
+
+    title: str
+    waiting: Waiting
+    is_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Turns that do not get on for one reason, and the list of their conversations."""
+
+    title: str
+    count: int
+    oldest: datetime | None
+    url: str
+
+
+def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """All of it as it is just now. The workers are asked first: nothing is held in the database meanwhile."""
+    if getattr(request, "actor", None) is None:
+        return HttpResponseRedirect(reverse("admin:switch_tenant"))
+    workers, alarms, actor = answering(), ringing(), actor_of(request)
+    with acting(actor), timezone.override(settings_of(request).timezone):
+        shown = {**site.each_context(request), **health(request, actor, workers, alarms)}
+        return TemplateResponse(request, "console/dashboard/health.html", shown).render()
+
+
+def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[Ringing]) -> dict[str, Any]:
+    """What the page shows, and in a sentence each what somebody should look at."""
+    now = timezone.now()
+    told: list[Alarm] = alarms_told(alarms, now)
+    rows, stuck, hooks = list(work(now)), list(stuck_of(request)), list(webhooks_of(actor))
+    notices = EmailNotification.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - LATELY)
+    return {
+        "title": "Health",
+        "now": now,
+        "workers": workers,
+        "alarms": told,
+        "running": Turn.objects.filter(
+            tenant_id=actor.tenant_id, status=Turn.Status.RUNNING, is_released=False
+        ).count(),
+        "work": rows,
+        "stuck": stuck,
+        "webhooks": hooks,
+        "mail_given_up": notices.filter(status=EmailNotification.Status.DEAD).count(),
+        "flaws": [*_of_workers(workers), *flaws_of_alarms(alarms, told), *flaws(rows, stuck, hooks)],
+    }
+
+
+def work(now: datetime) -> Iterator[Row]:
+    """Every kind, whether or not anything of it waits."""
+    found = waiting_work(*WORK)
+    for kind, (title, patience) in WORK.items():
+        each = found[kind]
+        is_late = bool(patience and each.since and not each.held and each.since < now - patience)
+        yield Row(title, each, is_late)
+
+
+def stuck_of(request: HttpRequest) -> Iterator[Stuck]:
+    """Those that somebody can help."""
+    counted, conversations = awaiting(request), reverse("admin:conversations_conversation_changelist")
+    for name, title in LABELS.items():
+        url = f"{conversations}?{urlencode({'tab': 'all', STUCK: name})}"
+        yield Stuck(title, *counted.counts[name], url)
+
+
+def webhooks_of(actor: Actor) -> Iterator[Any]:
+    """Those with something on its way or given up, and those that fail."""
+    rows = Webhook.objects.visible_to(actor).select_related("health").order_by("title", "pk")
+    told = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=OuterRef("pk"))
+    taken = told.filter(status=Delivery.Status.DELIVERED).order_by("-pk").values("delivered_at")[:1]
+    yield from rows.annotate(
+        on_their_way=_counted(told.waiting()), given_up=_counted(told.dead()), last_taken=Subquery(taken)
+    )
+
+
+def _counted(rows: QuerySet[Delivery]) -> Coalesce:
+    counts = rows.order_by().values("webhook").annotate(rows=Count("pk")).values("rows")
+    return Coalesce(Subquery(counts), 0)
+
+
+def _of_workers(workers: Answering) -> Iterator[str]:
+    if workers.problem:
+        yield f"The broker cannot be reached, so nobody knows which workers run. {KEPT}"
+    elif not workers.workers:
+        yield f"No worker answers. Start one. {KEPT}"
+
+
+def flaws(rows: list[Row], stuck: list[Stuck], hooks: list[Any]) -> Iterator[str]:
+    """What else is not as it should be, the gravest first."""
+    late = [row.title for row in rows if row.is_late]
+    if late:
+        yield f"Waits longer than it should: {'; '.join(late)}."
+    if count := sum(each.count for each in stuck):
+        yield "1 turn does not get on." if count == 1 else f"{count} turns do not get on."
+    if count := sum(each.given_up for each in hooks):
+        yield (
+            "1 delivery to a webhook was given up." if count == 1 else f"{count} deliveries to webhooks were given up."
+        )

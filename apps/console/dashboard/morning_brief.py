@@ -1,0 +1,269 @@
+"""The morning brief: what agents have learned since, what was held apart or refused, who signed it, and where to take it back."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.apps import apps
+from django.db.models import Case, Count, DateField, F, Q, QuerySet, Value, When, Window
+from django.db.models.functions import Concat, RowNumber
+from django.urls import reverse
+from django.utils.text import capfirst
+
+from apps.console.dashboard.daily_counts import Counted
+from apps.console.framework.form_errors import reason_of
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
+from apps.governance.policy.table import Act
+from apps.restore.plan import RESTORABLE
+
+LINES: Final = 5
+REFUSED: Final = "refused: "
+DERIVED: Final = (Taint.CUSTOMER.value, Taint.TOOL.value, Taint.IMPORT.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What the brief tells under one heading."""
+
+    title: str
+    acts: tuple[Act, ...]
+    quiet: str
+
+
+TOPICS: Final[Mapping[str, Topic]] = {
+    "skills": Topic(
+        "Skills",
+        (Act.SKILL_APPROVE, Act.SKILL_REVISE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO, Act.SKILL_RELEASE),
+        "No skill was approved, revised or retired.",
+    ),
+    "versions": Topic(
+        "Learning versions",
+        (
+            Act.LEARNING_VERSION_APPLY,
+            Act.LEARNING_VERSION_ACTIVATE,
+            Act.LEARNING_VERSION_REJECT,
+            Act.LEARNING_VERSION_RETIRE,
+            Act.LEARNING_VERSION_RESTORE,
+            Act.LEARNING_VERSION_WITHDRAW,
+        ),
+        "No version of what was learned was activated, retired or withdrawn.",
+    ),
+    "memory": Topic(
+        "Memory",
+        (Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.BLOCK_WRITE, Act.BLOCK_AMEND, Act.BLOCK_APPROVE),
+        "No line of memory was let in or taken out.",
+    ),
+    "tiers": Topic(
+        "Distilled memory",
+        (Act.TIER_DISTIL, Act.TIER_AMEND, Act.TIER_APPROVE, Act.TIER_CLEAR),
+        "Nothing was distilled.",
+    ),
+    "rules": Topic(
+        "Rules and personas",
+        (
+            *(Act.RULE_ADD, Act.RULE_AMEND, Act.RULE_RETIRE, Act.RULE_RESTORE),
+            *(Act.PERSONA_CREATE, Act.PERSONA_AMEND, Act.PERSONA_ARCHIVE, Act.PERSONA_ACTIVATE),
+            *(Act.OVERLAY_WRITE, Act.IDENTITY_CARD_WRITE),
+        ),
+        "No rule and no persona was changed.",
+    ),
+    "held": Topic(
+        "Held apart",
+        (Act.SKILL_QUARANTINE, Act.PROPOSAL_QUARANTINE),
+        "Nothing was put in quarantine.",
+    ),
+}
+PAST: Final = {
+    "approve": "approved",
+    "revise": "revised",
+    "deprecate": "retired",
+    "undo": "taken back",
+    "release": "released",
+    "apply": "read at once",
+    "activate": "activated",
+    "reject": "rejected",
+    "retire": "retired",
+    "restore": "restored",
+    "amend": "changed",
+    "write": "written",
+    "distil": "distilled",
+    "clear": "cleared",
+    "add": "added",
+    "create": "created",
+    "archive": "archived",
+    "quarantine": "put in quarantine",
+}
+# What a decision made is taken back by the opposite decision, on the row's own page.
+DECIDED_ON_ITS_PAGE: Final = frozenset({Act.SKILL_APPROVE, *TOPICS["versions"].acts, *TOPICS["held"].acts})
+# Here the lines that came and went are told, of texts that hold one fact or one thing to know on each line.
+BY_LINES: Final = ("memory", "tiers")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One change as the brief tells it."""
+
+    record: ChangeRecord
+    added: int = 0
+    dropped: int = 0
+
+    @property
+    def subject(self) -> str:
+        """What was changed, by its kind and name, unless the name says the kind."""
+        kind, label = str(apps.get_model(self.record.subject_type)._meta.verbose_name), self.record.subject_label
+        says_so = label.casefold().startswith((kind, kind.rpartition(" ")[2]))
+        return str(capfirst(label if says_so else f"{kind} {label}"))
+
+    @property
+    def did(self) -> str:
+        """What was done to it."""
+        return PAST[Act(self.record.act).verb]
+
+    @property
+    def lines_said(self) -> str:
+        """How many lines came and went, where any did."""
+        if not (self.added or self.dropped):
+            return ""
+        return f", {self.added} line{'' if self.added == 1 else 's'} added, {self.dropped} dropped"
+
+    @property
+    def url(self) -> str:
+        """The record of it, with the words before and after."""
+        return url_of_subject(ChangeRecord._meta.label_lower, self.record.pk)
+
+    @property
+    def subject_url(self) -> str:
+        """The page of what was changed, if it is still there."""
+        return "" if not self.record.version_after else url_of_subject(self.record.subject_type, self.record.subject_id)
+
+    @property
+    def proposer(self) -> str:
+        """Whose words they were, where whoever signed had not written them."""
+        return str(self.record.evidence.get("proposed_by", ""))
+
+    @property
+    def take_back_url(self) -> str:
+        """Where the version before is brought back, or the page with the opposite decision."""
+        record, model = self.record, apps.get_model(self.record.subject_type)
+        if record.version_before and model in RESTORABLE and record.act not in DECIDED_ON_ITS_PAGE:
+            named = {"row": f"{record.subject_type}:{record.subject_id}", "version": record.version_before}
+            return f"{reverse('admin:restore')}?{urlencode(named)}"
+        return self.subject_url
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its latest changes, and how many there are."""
+
+    topic: Topic
+    url: str
+    count: int = 0
+    derived: int = 0
+    derived_url: str = ""
+    lines: list[Told] = field(default_factory=list)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more than are shown."""
+        return self.count > len(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """How often something was refused for one reason."""
+
+    code: str
+    count: int
+    url: str
+
+    @property
+    def reason(self) -> str:
+        """The code in words."""
+        return reason_of(self.code)
+
+
+def sections(actor: Actor, since: datetime) -> list[Section]:
+    """What was changed since then, in two statements."""
+    found: dict[str, list[Any]] = {name: [] for name in TOPICS}
+    for record in _latest(actor, since):
+        found[record.topic].append(record)
+    words = _line_changes([record.pk for name in BY_LINES for record in found[name]])
+    return [_section(TOPICS[name], records, words, since) for name, records in found.items()]
+
+
+def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
+    """How often what was refused since then, as the figures are counted."""
+    rows = Refusal.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since).order_by()
+    named = rows.values(name=Concat(Value(REFUSED), F("code")), on_day=Value(since.date(), output_field=DateField()))
+    counts: QuerySet[Any, Any] = named.annotate(part=Count("pk"), whole=Value(0))
+    return counts.values_list("name", "on_day", "part", "whole")
+
+
+def refusals(found: Counted, since: datetime) -> list[Refused]:
+    """What was refused since then, the commonest reason first."""
+    codes = {
+        name.removeprefix(REFUSED): sum(part.values()) for name, part in found.parts.items() if name.startswith(REFUSED)
+    }
+    path = refused_url(since)
+    commonest = sorted(codes.items(), key=lambda counted: (-counted[1], counted[0]))
+    return [Refused(code, count, f"{path}&{urlencode({'code__exact': code})}") for code, count in commonest]
+
+
+def refused_url(since: datetime) -> str:
+    """All that was refused since then."""
+    return f"{reverse('admin:governance_refusal_changelist')}?{_since(since)}"
+
+
+def lines_changed(before: str, after: str) -> tuple[int, int]:
+    """How many lines of a text are new, and how many went; blank ones aside."""
+    old, new = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (before, after))
+    return (new - old).total(), (old - new).total()
+
+
+def _latest(actor: Actor, since: datetime) -> QuerySet[Any]:
+    """The latest changes of each topic, each with how many the topic has."""
+    acts = [act for topic in TOPICS.values() for act in topic.acts]
+    topic = Case(*(When(act__in=topic.acts, then=Value(name)) for name, topic in TOPICS.items()))
+    of_topic = partial(Window, partition_by=F("topic"))
+    return (
+        ChangeRecord.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since, act__in=acts)
+        .annotate(topic=topic)
+        .annotate(
+            place=of_topic(RowNumber(), order_by=F("id").desc()),
+            total=of_topic(Count("*")),
+            total_derived=of_topic(Count("pk", filter=Q(taint__in=DERIVED))),
+        )
+        .filter(place__lte=LINES)
+        .order_by("-id")
+    )
+
+
+def _line_changes(record_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
+    texts = ChangeText.objects.filter(record_id__in=list(record_ids))
+    told: Iterator[tuple[int, str | None, str | None]] = texts.values_list(
+        "record_id", "before__body", "after__body"
+    ).iterator()
+    return {record_id: lines_changed(before or "", after or "") for record_id, before, after in told}
+
+
+def _section(topic: Topic, records: list[Any], words: Mapping[int, tuple[int, int]], since: datetime) -> Section:
+    path = reverse("admin:governance_changerecord_changelist")
+    acts = ",".join(topic.acts)
+    return Section(
+        topic,
+        f"{path}?{_since(since, act__in=acts)}",
+        records[0].total if records else 0,
+        records[0].total_derived if records else 0,
+        f"{path}?{_since(since, act__in=acts, taint__in=','.join(DERIVED))}",
+        [Told(record, *words.get(record.pk, (0, 0))) for record in records],
+    )
+
+
+def _since(since: datetime, **narrowed: str) -> str:
+    return urlencode({**narrowed, "created_at__gte": since.isoformat(timespec="seconds")})

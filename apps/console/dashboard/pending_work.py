@@ -1,0 +1,169 @@
+"""What waits for a person: every queue with its length, its oldest and the list that shows just it, counted in one statement."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db import connection
+from django.db.models import Count, Min, Q, QuerySet, Value
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.console.conversations.stuck_turns import STUCK
+from apps.console.framework.change_lists import TAB
+from apps.console.framework.request_context import actor_of
+from apps.console.review.inbox_filters import AGE, CLAIM, MINE, OVERDUE, claimed_by
+from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.governance.models.base import refuse_unless_acting
+from apps.kill_switches.models import KillSwitch
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.lessons.models import EditCluster, LearningVersion
+from apps.memory.models import MemoryTier
+from apps.review.proposal_queues import OVERDUE_AFTER, overdue
+from apps.runtime.health.stuck_turns import TRIED_FOR, stuck_turns
+from apps.runtime.models import Turn
+from apps.tenants.models import Agent
+from apps.tools.models import ToolApproval
+
+INBOX: Final = "governance_proposal_changelist"
+_STATUS: Final = "status__exact"
+_THREADS: Final = "conversations_conversation_changelist"
+_DAYS, _MINUTES = OVERDUE_AFTER.days, TRIED_FOR.seconds // 60
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One kind of what waits, and the list narrowed to it."""
+
+    title: str
+    view: str
+    narrowed: tuple[tuple[str, str], ...] = ()
+    count: int = 0
+    oldest: datetime | None = None
+
+    @property
+    def url(self) -> str:
+        """Where exactly these are listed."""
+        narrowed = urlencode(self.narrowed)
+        return f"{reverse(f'admin:{self.view}')}{f'?{narrowed}' if narrowed else ''}"
+
+
+# In the order in which they are shown: what this person has taken up first, then what customers wait for.
+QUEUES: Final[Mapping[str, Queue]] = {
+    "mine": Queue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
+    "drafts": Queue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
+    "escalations": Queue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
+    "reports": Queue("Reported replies", "desk_report_changelist", ((TAB, "open"),)),
+    "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
+    "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
+    "lease_expired": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lease_expired"),)),
+    "blocked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "blocked"),)),
+    "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
+    "reviews": Queue("Reviews in all", INBOX),
+    "contradictions": Queue("Contradictions", "learning_contradiction_changelist", ((TAB, "open"),)),
+    "versions": Queue("Learning versions", "learning_learningversion_changelist", ((TAB, "pending"),)),
+    "tiers": Queue(
+        "Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((_STATUS, "pending"),)
+    ),
+    "edits": Queue("Edits that repeat", "learning_editcluster_changelist", ((TAB, "open"),)),
+}
+# Counted in the same statement, and shown elsewhere.
+NEW_SKILLS, OTHERS, AGENTS, SWITCHES = "new_skills", "others", "agents", "switches"
+
+
+@dataclass(frozen=True, slots=True)
+class Awaiting:
+    """How much waits where, for one person."""
+
+    counts: Mapping[str, tuple[int, datetime | None]]
+
+    def count(self, name: str) -> int:
+        """How many are in one of the queues."""
+        return self.counts[name][0]
+
+    def queues(self) -> Iterator[Queue]:
+        """Those in which something waits."""
+        for name, queue in QUEUES.items():
+            count, oldest = self.counts[name]
+            if count:
+                yield Queue(queue.title, queue.view, queue.narrowed, count, oldest)
+
+
+def awaiting(request: HttpRequest) -> Awaiting:
+    """What waits for whoever is signed in, counted once for the whole page."""
+    if not hasattr(request, "awaiting"):
+        request.awaiting = _count(actor_of(request), timezone.now())  # type: ignore[attr-defined]  # of this module alone
+    known: Awaiting = request.awaiting  # type: ignore[attr-defined]  # set above
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class CountQuery:
+    """The statement that counts for one person, as Django wrote it for one moment."""
+
+    sql: str
+    parameters: tuple[Any, ...]  # Any: what a column is compared with
+    written_at: datetime
+
+    def parameters_at(self, now: datetime) -> tuple[Any, ...]:
+        """The parameters for another moment: every time among them is so much before or after the one it is asked at."""
+        later = now - self.written_at
+        return tuple(each + later if isinstance(each, datetime) else each for each in self.parameters)
+
+
+def write_count_query(actor: Actor, now: datetime) -> CountQuery:
+    """All queues in one statement."""
+    first, *others = (_counted(name, *each) for name, each in _rows(actor, now).items())
+    sql, parameters = first.union(*others, all=True).query.sql_with_params()
+    return CountQuery(sql, tuple(parameters), now)
+
+
+@lru_cache(maxsize=256)
+def _count_query_of(actor: Actor) -> CountQuery:
+    """Every page counts, and Django needs a third of a page's time to write this; who asks is all that it depends on."""
+    return write_count_query(actor, timezone.now())
+
+
+def _count(actor: Actor, now: datetime) -> Awaiting:
+    refuse_unless_acting(actor)
+    query = _count_query_of(actor)
+    with connection.cursor() as cursor:
+        cursor.execute(query.sql, query.parameters_at(now))
+        return Awaiting({name: (count, oldest) for name, count, oldest in cursor.fetchall()})
+
+
+def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
+    """What is in each queue, and the column that says since when."""
+    reviews, since = Proposal.objects.visible_to(actor).waiting(now), "created_at"
+    turns = Turn.objects.filter(tenant_id=actor.tenant_id, conversation__member_user_id=None)
+    new_skill = Q(kind=Proposal.Kind.SKILL_NEW)
+    return {
+        "mine": (reviews.filter(claimed_by(actor, now)), "claimed_at"),
+        "drafts": (waiting_drafts(actor), since),
+        "escalations": (waiting_escalations(actor), since),
+        "reports": (waiting_reports(actor), since),
+        "calls": (ToolApproval.objects.visible_to(actor).waiting(), since),
+        **{name: (turns.filter(which), "started_at") for name, which in stuck_turns(now).items()},
+        "overdue": (reviews.filter(overdue(now)), since),
+        "reviews": (reviews, since),
+        NEW_SKILLS: (reviews.filter(new_skill), since),
+        OTHERS: (reviews.exclude(new_skill), since),
+        "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
+        "versions": (LearningVersion.objects.visible_to(actor).pending(), since),
+        "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.PENDING), since),
+        "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
+        AGENTS: (Agent.objects.visible_to(actor), since),
+        SWITCHES: (KillSwitch.objects.visible_to(actor).on(), since),
+    }
+
+
+def _counted(name: str, rows: QuerySet[Any], since: str) -> QuerySet[Any, Any]:
+    named = rows.order_by().values(queue=Value(name))
+    counted: QuerySet[Any, Any] = named.annotate(count=Count("pk"), oldest=Min(since))
+    return counted.values_list("queue", "count", "oldest")

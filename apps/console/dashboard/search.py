@@ -1,0 +1,192 @@
+"""Search: what was said, learned, noted of customers, proposed and changed, by its words; the newest first, day by day."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import forms
+from django.apps import apps
+from django.contrib.admin import AdminSite
+from django.core.validators import MinLengthValidator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from apps.console.framework.actor_names import People, agents_named, people_of_tenant
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import title_of
+from apps.console.framework.row_urls import url_of_subject
+from apps.conversations.models import Message
+from apps.governance.actors import Actor
+from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.models import ChangeRecord
+from apps.memory.models import MemoryLine, ProfileLine
+from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
+from apps.text_analysis.search_excerpts import Piece, excerpt_of, words_of
+
+A_PAGE: Final = 50
+# What the tabs are called, and which kinds each shows.
+TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "all": ("All", tuple(KINDS)),
+    "conversations": ("Conversations", ("message",)),
+    "skills": ("Skills", ("skill",)),
+    "memory": ("Memory", ("memory_line", "memory_block")),
+    "customers": ("Customers", ("profile_line",)),
+    "proposals": ("Proposals", ("proposal",)),
+    "changes": ("Changes", ("change",)),
+}
+
+
+class SearchInput(UnfoldAdminTextInputWidget):
+    """A field that browsers let one empty, and that `/` leads to."""
+
+    input_type = "search"
+
+
+class SearchForm(forms.Form):
+    """What is looked for."""
+
+    q = forms.CharField(
+        label="Words",
+        max_length=LONGEST,
+        validators=[MinLengthValidator(SHORTEST, "Type at least two letters.")],
+        error_messages={"required": "Type what to look for."},
+        widget=SearchInput(attrs={"id": "searchbar", "autocomplete": "off", "maxlength": LONGEST}),
+    )
+
+    def clean_q(self) -> str:
+        """Refuse what leaves everything in."""
+        asked = str(self.cleaned_data["q"])
+        if not words_of(asked):
+            raise forms.ValidationError("Type a word that has to stand in it.")
+        return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row that holds the words."""
+
+    label: str
+    title: str
+    url: str
+    who: str
+    at: datetime
+    excerpt: Sequence[Piece]
+
+    @property
+    def day(self) -> date:
+        """By the clock of the tenant."""
+        return timezone.localtime(self.at).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A choice of kinds, with how many rows of them there are."""
+
+    label: str
+    url: str
+    count: str
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of what was found."""
+
+    tabs: Sequence[Tab]
+    hits: Sequence[Hit]
+    is_common: bool
+    newer: str
+    older: str
+
+
+def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """A GET changes nothing, and its address may be kept."""
+    form = SearchForm(request.GET if "q" in request.GET else None, label_suffix="")
+    results = results_of(actor_of(request), form.cleaned_data["q"], request.GET) if form.is_valid() else None
+    shown = {"title": "Search", "form": form, "results": results}
+    return TemplateResponse(request, "console/dashboard/search.html", {**site.each_context(request), **shown})
+
+
+def results_of(actor: Actor, asked: str, given: QueryDict) -> Results:
+    """What the actor may read of the rows that hold the words."""
+    found = rows_with_words(asked, MOST + 1, *KINDS)
+    chosen = next((name for name in TABS if name == given.get("kind")), "all")
+    _, kinds = TABS[chosen]
+    number = given.get("page", "")
+    page = min(max(int(number), 1), MOST // A_PAGE) if number.isascii() and number.isdigit() else 1
+    placed = _placed({kind: found[kind] for kind in kinds})
+    hits = placed[(page - 1) * A_PAGE : page * A_PAGE]
+    is_last = len(placed) <= page * A_PAGE or page == MOST // A_PAGE
+    return Results(
+        tabs=[_tab(name, asked, found, selected=name == chosen) for name in TABS],
+        hits=list(_hits(actor, hits, asked)),
+        is_common=any(_is_cut(found[kind]) for kind in kinds) or len(placed) > MOST,
+        newer=_url(asked, chosen, page - 1) if page > 1 else "",
+        older="" if is_last else _url(asked, chosen, page + 1),
+    )
+
+
+def _placed(found: Mapping[str, Found]) -> list[tuple[str, int]]:
+    """Kind and id, the newest first."""
+    each = ((at, row_id, kind) for kind, of_kind in found.items() for row_id, at in of_kind.rows)
+    return [(kind, row_id) for _, row_id, kind in sorted(each, reverse=True)]
+
+
+def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[Hit]:
+    # Who changed something is told by name; they are asked for where there is a change.
+    people = people_of_tenant(actor) if any(kind == "change" for kind, _ in placed) else People({})
+    for kind, row in rows_read(actor, placed):
+        title, url, who = _of_change(row, people) if isinstance(row, ChangeRecord) else _place(row)
+        yield _hit(KINDS[kind], row, asked, title, url, who)
+
+
+def _of_change(record: ChangeRecord, people: People) -> tuple[str, str, str]:
+    kind, label = (
+        str(apps.get_model(record.subject_type)._meta.verbose_name),
+        agents_named(record.subject_label, people),
+    )
+    is_named = label.casefold().startswith(kind.casefold())
+    act = record.act.partition(".")[2].replace("_", " ")
+    return (
+        label if is_named else f"{kind.capitalize()} {label}",
+        url_of_subject(record._meta.label_lower, record.pk),
+        f"{act}, by {people[record.actor_label]}",
+    )
+
+
+def _hit(searched: Searched, row: Any, asked: str, title: str, url: str, who: str) -> Hit:
+    return Hit(searched.label, title, url, who, getattr(row, searched.at), excerpt_of(searched.text(row), asked))
+
+
+def _place(row: Any) -> tuple[str, str, str]:
+    """What it is called, the address of its page, and who said it or how it stands."""
+    if isinstance(row, Message):
+        thread = row.conversation
+        url = f"{url_of_subject('conversations.conversation', thread.pk)}#message-{row.position}"
+        return str(thread), url, f"{row.get_sender_display()}, conversation of agent {thread.agent}"
+    if isinstance(row, ProfileLine):
+        return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_field_display()
+    title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
+    state = {"memory_line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
+    said = state.get(row._meta.model_name.removeprefix("memory"))
+    return title, url_of_subject(row._meta.label_lower, row.pk), str(getattr(row, said)()) if said else ""
+
+
+def _tab(name: str, asked: str, found: Mapping[str, Found], *, selected: bool) -> Tab:
+    label, kinds = TABS[name]
+    counted = sum(len(found[kind].rows) for kind in kinds)
+    more = "+" if counted > MOST or any(_is_cut(found[kind]) for kind in kinds) else ""
+    return Tab(label, _url(asked, name), f"{min(counted, MOST)}{more}", selected)
+
+
+def _is_cut(found: Found) -> bool:
+    return found.is_common or len(found.rows) > MOST
+
+
+def _url(asked: str, tab: str, page: int = 1) -> str:
+    given = {"q": asked, **({"kind": tab} if tab != "all" else {}), **({"page": page} if page > 1 else {})}
+    return f"?{urlencode(given)}"

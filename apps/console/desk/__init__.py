@@ -1,0 +1,1 @@
+"""Console: drafts, escalations, tool approvals, send rules and reported replies."""

@@ -1,0 +1,154 @@
+"""Drafts: replies that wait for a person, with what the customer wrote and what they stand on."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from apps.console.desk.desk_worklists import DeskAdmin, draft_settled, lately, next_draft
+from apps.console.framework.badges import badge, grounded
+from apps.console.framework.forms import Decision, OptionalReason, Prose
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import excerpt
+from apps.desk.models import Draft
+from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.runtime.turns.operator_replies import send_out, turn_down
+
+
+class Sending(Decision):
+    """A yes to exactly the words on the page."""
+
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class SendingEdited(Sending):
+    """What goes out in the place of the agent's words."""
+
+    sent_text = Prose(
+        label="What the customer reads",
+        max_length=DRAFT_CHARACTERS,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}),
+    )
+
+
+class Discarding(OptionalReason):
+    """A no, and why in a word."""
+
+    reason_code = forms.ChoiceField(
+        choices=Draft.Reason.choices,
+        label="What is wrong with it",
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+    field_order = ("reason_code", "reason")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.fields["reason"].max_length = WHY_CHARACTERS  # type: ignore[attr-defined]  # a field of text has one
+
+
+def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
+    """The end of the conversation it belongs to."""
+    return lately(draft.conversation, actor_of(request))
+
+
+def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
+    return send_out(
+        draft,
+        actor=actor,
+        reviewed_sha256=said["reviewed_sha256"],
+        text=said.get("sent_text"),
+        read_at=said["read_at"],
+    )
+
+
+def _discard(draft: Draft, actor: Actor, said: Values) -> Draft:
+    return turn_down(
+        draft, actor=actor, reason_code=said["reason_code"], reason=said["reason"], read_at=said["read_at"]
+    )
+
+
+def _seen(draft: Draft) -> dict[str, str]:
+    return {"reviewed_sha256": draft.text_sha256}
+
+
+def _to_edit(draft: Draft) -> dict[str, str]:
+    return {"sent_text": draft.text, **_seen(draft)}
+
+
+def _is_open(draft: Draft) -> bool:
+    return bool(draft.status == Draft.Status.OPEN)
+
+
+class DraftAdmin(DeskAdmin):
+    """What waits to be sent first; decided ones stay to be read."""
+
+    list_display = ("asked", "drafted", "stands_on", "agent", "channel", "age", "state_shown")
+    list_display_links = ("asked",)
+    list_filter = ("agent", "grounding")
+    tabs = Tabs("status", tuple(Draft.Status.choices), first=Draft.Status.OPEN)
+    empty = (
+        "No reply waits here. They come from agents whose send mode is suggest, on a channel or after a skill for which a send"
+        " rule says so."
+    )
+    fields = ()
+    change_form_template = "console/desk/draft.html"
+    row_template = "console/desk/draft_row.html"
+    panels = Panels(draft_panels)
+    buttons = (
+        Button(
+            "send",
+            "Send",
+            Act.DRAFT_SEND,
+            _send,
+            done=draft_settled("Sent as the agent wrote it."),
+            consequence="The customer reads exactly these words, now.",
+            form=Sending,
+            initial=_seen,
+            when=_is_open,
+            tone="primary",
+            folded=False,
+            leads_to=next_draft,
+        ),
+        Button(
+            "edit",
+            "Edit, then send",
+            Act.DRAFT_SEND_EDITED,
+            _send,
+            done=draft_settled("Sent in your words. The agent's are kept beside them."),
+            consequence="The customer reads your words in the place of the agent's. Both are kept.",
+            form=SendingEdited,
+            initial=_to_edit,
+            when=_is_open,
+            leads_to=next_draft,
+        ),
+        Button(
+            "discard",
+            "Discard",
+            Act.DRAFT_DISCARD,
+            _discard,
+            done=draft_settled("Discarded. Nothing was sent."),
+            consequence="Nothing is sent. The customer goes without this reply; your reason stays with the draft.",
+            form=Discarding,
+            when=_is_open,
+            tone="danger",
+            leads_to=next_draft,
+        ),
+    )
+
+    @admin.display(description="Draft")
+    def drafted(self, draft: Draft) -> str:
+        return excerpt(draft.text)
+
+    @admin.display(description="Stands on", ordering="grounding")
+    def stands_on(self, draft: Draft) -> SafeString:
+        return grounded(draft)
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, draft: Draft) -> SafeString:
+        return badge(draft.status)

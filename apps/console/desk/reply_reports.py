@@ -1,0 +1,154 @@
+"""Reports: which replies of agents people say are wrong, what stood behind each, and what came of it."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from apps.console.desk.desk_worklists import next_report, report_settled
+from apps.console.framework.badges import badge
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.row_titles import excerpt
+from apps.conversations.models import InboundEvent
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import ONLY_ITS_REPORTER, RESOLUTION_CHARACTERS
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
+from apps.learning.lessons.models import LessonCase
+from apps.learning.lessons.rules import LessonSource
+from apps.runtime.models import Turn
+
+# Where what has to change is changed.
+PLACES: Final = {
+    Report.Outcome.SKILL: ("skills_skill_changelist", "Skills"),
+    Report.Outcome.MEMORY: ("memory_agentmemory_changelist", "Memory"),
+    Report.Outcome.PERSONA: ("personas_persona_changelist", "Personas"),
+    Report.Outcome.TOOL: ("tools_toolserver_changelist", "Tool servers"),
+}
+
+
+class Settling(Decision):
+    """What has to change, or that nothing was wrong."""
+
+    outcome = forms.ChoiceField(
+        choices=Report.Outcome.choices, label="What came of it", widget=forms.RadioSelect(attrs={"class": "pc-chips"})
+    )
+    resolution = Prose(
+        required=False,
+        label="What was done about it (optional)",
+        max_length=RESOLUTION_CHARACTERS,
+        help_text=f"Up to {RESOLUTION_CHARACTERS:,} characters. Kept in the history.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+
+
+def report_panels(report: Any, request: HttpRequest) -> dict[str, Any]:
+    """The reply with what it answered and what stood behind it, what others reported of it, and the lesson that came of it."""
+    del request
+    message = report.message
+    turn = Turn.objects.filter(pk=message.turn_id).select_related("session").first() if message.turn_id else None
+    cases = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id=report.pk)
+    place = PLACES.get(report.outcome)
+    return {
+        "reply": message,
+        "turn": turn,
+        "asked": list(InboundEvent.objects.filter(turn_id=message.turn_id)) if message.turn_id else [],
+        "others": message.reports.exclude(pk=report.pk).order_by("pk"),
+        "case": cases.select_related("lesson").first(),
+        "place": {"view": f"admin:{place[0]}", "title": place[1]} if place else None,
+        "only_its_reporter": "" if _is_mine(report) else ONLY_ITS_REPORTER,
+    }
+
+
+def _is_open(report: Report) -> bool:
+    return bool(report.status == Report.Status.OPEN)
+
+
+def _is_mine(report: Report) -> bool:
+    actor = acting_actor()
+    return actor is not None and _is_open(report) and report.author == actor.label
+
+
+def _settle(report: Report, actor: Actor, said: Values) -> Report:
+    return settle_report(
+        report, actor=actor, outcome=said["outcome"], resolution=said["resolution"], read_at=said["read_at"]
+    )
+
+
+def _withdraw(report: Report, actor: Actor, said: Values) -> Report:
+    return withdraw_report(report, actor=actor, read_at=said["read_at"])
+
+
+class ReportAdmin(GovernedAdmin):
+    """What waits to be settled first; settled and withdrawn ones stay to be read."""
+
+    list_display = ("said", "what", "says", "agent", "by", "age", "state_shown")
+    list_display_links = ("said",)
+    list_filter = ("agent", "reason_code", "outcome")
+    list_select_related = ("agent", "message")
+    search_fields = ("explanation", "correction")
+    search_help_text = "Search what was said of replies"
+    tabs = Tabs("status", tuple(Report.Status.choices), first=Report.Status.OPEN)
+    empty = "No reply is reported. In a transcript and beside “Why?” every reply of an agent can be, by anybody who reads it."
+    fields = ()
+    change_form_template = "console/desk/reply_report.html"
+    panels = Panels(report_panels)
+    buttons = (
+        Button(
+            "settle",
+            "Settle",
+            Act.REPORT_RESOLVE,
+            _settle,
+            done=report_settled("Settled."),
+            consequence="Unless nothing was wrong, it becomes a case for the lessons of the agent within a minute; what else has to"
+            " change, you change where it stands. Neither the customer nor the agent is told.",
+            form=Settling,
+            when=_is_open,
+            tone="primary",
+            folded=False,
+            leads_to=next_report,
+        ),
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.REPORT_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The words stand in the history of changes alone.",
+            consequence="The words go from every page; that you reported the reply stays. They are kept in the history of changes.",
+            when=_is_mine,
+            tone="danger",
+        ),
+    )
+
+    @admin.display(description="The reply")
+    def said(self, report: Report) -> str:
+        return excerpt(report.message.text)
+
+    @admin.display(description="What is wrong", ordering="reason_code")
+    def what(self, report: Report) -> str:
+        return str(report.get_reason_code_display())
+
+    @admin.display(description="How so")
+    def says(self, report: Report) -> str:
+        return excerpt(report.explanation or report.correction)
+
+    @admin.display(description="By", ordering="author")
+    def by(self, report: Any) -> str:
+        return str(report.people[report.author])
+
+    @admin.display(description="Age", ordering="created_at")
+    def age(self, report: Report) -> str:
+        return timesince(report.created_at, depth=1)
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, report: Report) -> SafeString:
+        return format_html("{} {}", badge(report.status), report.get_outcome_display())

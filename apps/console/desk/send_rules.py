@@ -1,0 +1,68 @@
+"""Send rules: what becomes of an agent's replies on a channel, or once it has read a skill."""
+
+from django.contrib import admin
+from django.urls import reverse
+
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Values
+from apps.desk.actions import lift_send_rule, write_send_rule
+from apps.desk.models import SendRule
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+
+
+def _make(values: Values, actor: Actor) -> SendRule:
+    rule = SendRule(tenant_id=actor.tenant_id)
+    return write_send_rule(rule, actor=actor, values=values)
+
+
+def _amend(rule: SendRule, values: Values, actor: Actor, read_at: int | None) -> SendRule:
+    return write_send_rule(rule, actor=actor, values={"send_mode": values["send_mode"]}, read_at=read_at)
+
+
+def _lift(rule: SendRule, actor: Actor, said: Values) -> None:
+    lift_send_rule(rule, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def _list(rule: SendRule) -> str:
+    del rule
+    return reverse("admin:desk_sendrule_changelist")
+
+
+class SendRuleAdmin(GovernedAdmin):
+    """One row for each place where an agent's own send mode does not hold."""
+
+    list_display = ("agent", "where", "after", "send_mode", "updated")
+    list_filter = ("agent", "send_mode")
+    list_select_related = ("agent", "skill")
+    empty = (
+        "No rule yet: each agent's own send mode holds everywhere. Add one to have its replies on a channel, or after a skill,"
+        " wait for a person."
+    )
+    add_fields = ("agent", "channel", "skill", "send_mode")
+    fields = ("agent", "channel", "skill", "send_mode")
+    saved = "Saved. It holds for every reply that has not been sent yet."
+    creates = Creation(Act.SEND_RULE_WRITE, _make, add_fields)
+    amends = (Amendment(Act.SEND_RULE_WRITE, _amend),)
+    buttons = (
+        Button(
+            "lift",
+            "Lift",
+            Act.SEND_RULE_LIFT,
+            _lift,
+            done="Lifted. The agent's own send mode holds there again.",
+            consequence="The agent's own send mode holds there again, from the next reply on.",
+            form=OptionalReason,
+            tone="danger",
+            leads_to=_list,
+        ),
+    )
+
+    @admin.display(description="On", ordering="channel")
+    def where(self, rule: SendRule) -> str:
+        return f"channel {rule.channel}" if rule.channel else "every channel"
+
+    @admin.display(description="Once it has read", ordering="skill")
+    def after(self, rule: SendRule) -> str:
+        return str(rule.skill) if rule.skill else "no matter what"

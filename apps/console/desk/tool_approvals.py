@@ -1,0 +1,100 @@
+"""Calls that wait for a person: what an agent wants called with what, and the conversation it came up in."""
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from apps.console.desk.desk_worklists import lately
+from apps.console.framework.badges import badge
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.runtime.tools.tool_approvals import forbid_call, let_call
+from apps.tools.models import WHY_CHARACTERS, ToolApproval
+
+Status = ToolApproval.Status
+
+
+class Refusing(Decision):
+    """Why it may not be made."""
+
+    reason = Prose(
+        label="Why not",
+        max_length=WHY_CHARACTERS,
+        help_text="The agent reads it, and tells the customer.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+
+
+def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
+    """The arguments as they would be sent, and the end of the conversation."""
+    sent = json.dumps(approval.arguments, indent=2, ensure_ascii=False, sort_keys=True)
+    return {"sent": sent, **lately(approval.conversation, actor_of(request))}
+
+
+def _approve(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
+    return let_call(approval, actor=actor, read_at=said["read_at"])
+
+
+def _refuse(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
+    return forbid_call(approval, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def _waits(approval: ToolApproval) -> bool:
+    return bool(approval.status == Status.WAITING)
+
+
+def _may_be_refused(approval: ToolApproval) -> bool:
+    return approval.status in {Status.WAITING, Status.APPROVED}
+
+
+class ToolApprovalAdmin(GovernedAdmin):
+    """What waits for a yes first; the rest stays to be read."""
+
+    list_display = ("tool_name", "agent", "updated", "state_shown")
+    list_filter = ("agent",)
+    list_select_related = ("agent", "conversation", "conversation__agent")
+    search_fields = ("tool_name",)
+    search_help_text = "Search the tool's name"
+    tabs = Tabs("status", tuple(Status.choices), first=Status.WAITING)
+    empty = (
+        "No call waits here. Tools of others that do more than read are called once somebody has said yes to that call."
+    )
+    fields = ()
+    change_form_template = "console/desk/tool_approval.html"
+    panels = Panels(call_panels)
+    buttons = (
+        Button(
+            "approve",
+            "Approve this call",
+            Act.TOOL_APPROVAL_APPROVE,
+            _approve,
+            done="Approved. The agent is told, and may make this call once.",
+            consequence="Agent {agent} may make exactly this call, once, and is told to make it now.",
+            when=_waits,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "refuse",
+            "Refuse",
+            Act.TOOL_APPROVAL_REFUSE,
+            _refuse,
+            done="Refused. The agent is told, and tells the customer.",
+            consequence="The call is not made. The agent is told why and tells the customer.",
+            form=Refusing,
+            when=_may_be_refused,
+            tone="danger",
+        ),
+    )
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, approval: ToolApproval) -> SafeString:
+        return badge(approval.status)

@@ -1,0 +1,92 @@
+"""Who was told this: the sessions that carried a row in their prompt, of one version or one very line of it."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib.admin import AdminSite
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import title_of
+from apps.console.framework.row_urls import CARRIED_MODELS, url_of_subject
+from apps.governance.models import Governed
+from apps.learning.lessons.models import LearningVersion
+from apps.prompt.memory_lines.line_diff import bare, lines_of
+from apps.runtime.explain.exposure import COUNTED, PARTS_READ, SHOWN, who_was_told
+
+LINES_OFFERED: Final = 60
+LARGEST_VERSION: Final = 2**31 - 1
+TEXTS: Final = (
+    "identity",
+    "style",
+    "avoid",
+    "defaults",
+    "goals",
+    "text",
+    "description",
+    "body",
+    "preferences",
+    "notes",
+)
+
+
+class Which(forms.Form):
+    """Of all that was ever told of the row, which."""
+
+    version = forms.IntegerField(
+        label="Version",
+        required=False,
+        min_value=1,
+        max_value=LARGEST_VERSION,
+        help_text="Left out, it is any version.",
+        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+    )
+    line = forms.CharField(
+        label="Very line",
+        required=False,
+        max_length=2000,
+        help_text="Exactly as the prompt has it. Left out, it is any of the row's words.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+def carried_page(request: HttpRequest, record_type: str, record_id: int, site: AdminSite) -> HttpResponse:
+    """The latest sessions; a GET, it changes nothing."""
+    row = _row_named(request, record_type, record_id)
+    form = Which(request.GET, label_suffix="")
+    context: dict[str, Any] = {
+        **site.each_context(request),
+        "title": "Who was told this",
+        "original": row,
+        "heading": title_of(row),
+        "row_url": url_of_subject(record_type, record_id),
+        "form": form,
+        "has_versions": not isinstance(row, LearningVersion),
+        "lines": _lines_of(row),
+        "limits": {"counted": COUNTED, "shown": SHOWN, "parts": PARTS_READ},
+    }
+    status = 422
+    if form.is_valid():
+        asked, status = form.cleaned_data, 200
+        context["told"] = who_was_told(
+            row, actor=actor_of(request), now=timezone.now(), version=asked["version"], line=asked["line"]
+        )
+    return TemplateResponse(request, "console/explain/exposure.html", context, status=status)
+
+
+def _row_named(request: HttpRequest, record_type: str, record_id: int) -> Governed:
+    model: Any = CARRIED_MODELS.get(record_type)  # Any: its manager is typed per noun
+    row: Governed | None = model.objects.visible_to(actor_of(request)).filter(pk=record_id).first() if model else None
+    if row is None:
+        raise Http404("There is no such row, or no prompt carries it.")
+    return row
+
+
+def _lines_of(row: Governed) -> list[str]:
+    """What the row says now, to choose from."""
+    texts = (str(getattr(row, name, "")) for name in TEXTS)
+    lines = dict.fromkeys(line for text in texts for each in lines_of(text) if (line := bare(each)))
+    return list(lines)[:LINES_OFFERED]

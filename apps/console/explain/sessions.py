@@ -1,0 +1,154 @@
+"""Sessions: the frozen prompt, slot by slot, exactly as the model was given it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+
+from apps.console.explain.cache_breakpoints import SlotMark, marked, marks_by_slot, title_of_slot
+from apps.console.framework.actor_names import people_of_tenant
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Panels
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import moment
+from apps.console.framework.row_urls import url_of_subject
+from apps.console.framework.text_diffs import Piece
+from apps.llm.token_estimate import tokens_of
+from apps.prompt.prompt_input import Slot, Source
+from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
+from apps.runtime.explain.turn_retrieval import TURNS_TOLD, read_in
+from apps.runtime.models import ModelCall, Session, SnapshotPart
+from apps.runtime.prompt_snapshot.playground_proposal import KIND
+
+CALLS_SHOWN = 100
+UNREADABLE = (
+    "The owners of this text cannot be read: it is not what was frozen. Ask whoever runs"
+    " the installation to look at it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose words stand in a slot, and how many bytes of it."""
+
+    record: str
+    version: int
+    author: str
+    approver: str
+    taint: str
+    size: int
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """One slot's text, with its size and hash, and whose words it is made of."""
+
+    slot: int
+    title: str
+    text: str
+    sha256: str
+    size: int
+    owners: tuple[Owner, ...]
+    flaw: str
+    # The text in runs, those marked that wait for a yes; of the playground alone.
+    pieces: tuple[Piece, ...] = ()
+    # Behind which slots the calls of the session set their cache marks; of a session's page alone.
+    mark: SlotMark | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Estimated from its bytes."""
+        return tokens_of(self.size)
+
+
+def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
+    """The parts in the order they are sent, and what became of them in the prompt cache."""
+    calls = list(
+        ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")[:CALLS_SHOWN]
+    )
+    parts = shown_parts(session)
+    marks = marks_by_slot(calls, [Slot(part.slot) for part in parts])
+    return {
+        "parts": [replace(part, mark=marks[part.slot]) for part in parts],
+        "turn_count": session.turns.count(),
+        "read": read_in(session),
+        "turns_told": TURNS_TOLD,
+        "calls": marked(calls),
+        "people": people_of_tenant(actor_of(request)),
+    }
+
+
+def shown_parts(session: Session) -> list[ShownPart]:
+    """Slot by slot, the tools first."""
+    parts = [place.part for place in session.parts.select_related("part")]
+    tools = [session.tools] if session.tools else []
+    return [_shown(part) for part in (*tools, *parts)]
+
+
+def _shown(stored: SnapshotPart) -> ShownPart:
+    slot = Slot(stored.slot)
+    size = len(stored.text.encode())
+    part, flaw = _read(slot, stored)
+    owners = tuple(_owners(part)) if part else ()
+    pieces = tuple(_pieces(part)) if part else (Piece(stored.text),)
+    return ShownPart(slot.value, title_of_slot(slot), stored.text, stored.sha256, size, owners, flaw, pieces)
+
+
+def _pieces(part: Part) -> Iterator[Piece]:
+    for is_proposed, run in groupby(part.segments, key=_waits):
+        yield Piece("".join(segment.text for segment in run), is_proposed)
+
+
+def _waits(segment: Segment) -> bool:
+    return segment.source is not None and segment.source.record_type == KIND
+
+
+def _read(slot: Slot, stored: SnapshotPart) -> tuple[Part | None, str]:
+    """The part with its owners, or why they cannot be told. Parts frozen before owners were kept have none."""
+    if stored.segments is None:
+        return None, ""
+    try:
+        part = decode_segments(slot, stored.text, stored.segments)
+    except NotSegments:
+        return None, UNREADABLE
+    return (part, "") if part.sha256 == stored.sha256 else (None, UNREADABLE)
+
+
+def _owners(part: Part) -> Iterator[Owner]:
+    """The most of them first; the product's own words are one."""
+    sizes: Counter[Source | None] = Counter()
+    for span in part.spans():
+        sizes[span.segment.source] += span.end - span.start
+    for source, size in sizes.most_common():
+        if source is None:
+            yield Owner("Preceptor's own words", 0, "", "", "", size)
+        else:
+            record = f"{source.record_type.partition('.')[2]} {source.record_id} {source.field}".strip()
+            url = url_of_subject(source.record_type, source.record_id)
+            yield Owner(record, source.version, source.author, source.approver, source.taint, size, url)
+
+
+class SessionAdmin(GovernedAdmin):
+    """Read-only: a session is never changed."""
+
+    # Of members' talks nothing stands in lists; they have a page of their own.
+    only = Q(conversation__member_user_id=None)
+    list_display = ("__str__", "conversation", "agent", "frozen")
+    list_filter = ("agent",)
+    list_select_related = ("agent", "conversation")
+    search_fields = ("prefix_sha256", "conversation__conversation_key")
+    search_help_text = "Search hash or thread"
+    empty = "No session yet. The first message of a conversation opens one."
+    fields = ()
+    change_form_template = "console/explain/session.html"
+    panels = Panels(session_panels)
+
+    @admin.display(description="Frozen", ordering="snapshot_at")
+    def frozen(self, session: Session) -> str:
+        return moment(session.snapshot_at)

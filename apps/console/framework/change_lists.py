@@ -1,0 +1,157 @@
+"""Lists: divided into tabs, filtered by links that work without JavaScript, with constant work whatever their length."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin import AllValuesFieldListFilter
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from unfold.views import ChangeList
+
+from apps.console.framework.page_actions import Tab, Tabs
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_counts import COUNTED, MOST_PAGES, tallied
+
+TAB = "tab"
+ALL = "all"
+BOUNDS = {"__gte": "from", "__lt": "until"}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter as the list shows it."""
+
+    title: str
+    chosen: str
+    choices: tuple[tuple[str, str, bool], ...]
+
+
+class LatelyFilter(AllValuesFieldListFilter):
+    """One of the values that the newest rows have: to look for others would take reading every row there is."""
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        newest = model_admin.get_queryset(request).order_by("-pk").values_list(field.name, flat=True)[:COUNTED]
+        known = {each for each in (*newest, *(self.lookup_val or ())) if each}
+        self.lookup_choices = sorted(known)  # type: ignore[assignment]  # Django but walks through them
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The time that a link narrowed the list to, and the way back to all of it."""
+
+    said: str
+    url: str
+
+
+def in_words(order: str, columns: Sequence[Any]) -> str:
+    """An order by the names of its columns, as it is kept: another release may number them differently."""
+    return _renamed(order, {str(number): str(name) for number, name in enumerate(columns)})
+
+
+def in_numbers(order: str, columns: Sequence[Any]) -> str:
+    """An order as Django reads it, by the columns' numbers. A column that is no more orders nothing."""
+    return _renamed(order, {name: str(number) for number, name in enumerate(map(str, columns))})
+
+
+def _renamed(order: str, names: Mapping[str, str]) -> str:
+    renamed = []
+    for each in order.split("."):
+        sign, word = ("-", each[1:]) if each.startswith("-") else ("", each)
+        renamed.append(f"{sign}{names.get(word, word)}")
+    return ".".join(renamed)
+
+
+class TabbedList(ChangeList):
+    """A change list that knows which tab it is on."""
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        """The tab is ours, not a look-up of Django's."""
+        if any("\x00" in value for values in self.filter_params.values() for value in values):
+            # No row holds a NUL, and PostgreSQL refuses to be asked for one.
+            raise IncorrectLookupParameters
+        lookups: dict[str, Any] = super().get_filters_params(params)
+        lookups.pop(TAB, None)
+        return lookups
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The rows of the tab; what the search left is kept for counting the others."""
+        if order := self.params.get(ORDER_VAR):
+            self.params[ORDER_VAR] = in_numbers(order, self.list_display)
+        every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        self.untabbed = every
+        tabs: Tabs | None = self.model_admin.tabs
+        self.tab = request.GET.get(TAB, tabs.first if tabs else "") or ALL
+        self.is_misread = ERROR_FLAG in request.GET
+        if TAB in request.GET and not self.is_tab(self.tab):
+            raise IncorrectLookupParameters
+        if tabs is None or self.tab not in dict(tabs.choices):
+            return every
+        narrowed: QuerySet[Any] = every.filter(**{tabs.field: self.tab})
+        return narrowed
+
+    def is_tab(self, name: str) -> bool:
+        """Whether the list has it; without tabs it has the one that is all of it."""
+        tabs: Tabs | None = self.model_admin.tabs
+        return name == ALL or tabs is None or name in dict(tabs.choices)
+
+    def get_results(self, request: HttpRequest) -> None:
+        """The rows of the page, after they were counted as far as one pages."""
+        most = max(COUNTED, (min(self.page_num, MOST_PAGES) + 1) * self.list_per_page)
+        self.tallies = tallied(actor_of(request), {**self.divided(), ALL: self.untabbed}, most)
+        self.queryset.tally = self.tallies.get(self.tab, self.tallies[ALL])
+        super().get_results(request)
+
+    def divided(self) -> dict[str, QuerySet[Any]]:
+        """The rows of each tab."""
+        tabs: Tabs | None = self.model_admin.tabs
+        return {value: self.untabbed.filter(**{tabs.field: value}) for value, _ in tabs.choices} if tabs else {}
+
+    def tabs(self) -> Iterator[Tab]:
+        """Every tab with the number of rows behind it."""
+        tabs: Tabs | None = self.model_admin.tabs
+        if tabs is None:
+            return
+        for value, label in (*tabs.choices, (ALL, tabs.all_label)):
+            url = self.get_query_string({TAB: value}, ["p"])
+            yield Tab(label.capitalize(), self.tallies[value], url, value == self.tab)
+
+    @property
+    def empty(self) -> str:
+        """What a list without rows says."""
+        return str(self.model_admin.empty)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether there may be rows that the search or a filter left out."""
+        return bool(self.query or self.has_active_filters)
+
+    @property
+    def period(self) -> Period | None:
+        """What a link from another page narrowed it to, where one did."""
+        bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(BOUNDS))}
+        said = " ".join(f"{BOUNDS[name[name.rindex('__') :]]} {_time(value)}" for name, value in bounds.items())
+        return Period(said, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
+
+    def filters(self) -> Iterator[Filter]:
+        """The filters as links."""
+        for spec in self.filter_specs:
+            choices = tuple((str(at["display"]), at["query_string"], at["selected"]) for at in spec.choices(self))
+            chosen = next((display for display, _, selected in choices if selected), "All")
+            yield Filter(str(spec.title), chosen, choices)
+
+
+def _time(value: str) -> str:
+    """A bound as people read it: a day, or a moment by the clock that the link went by."""
+    try:
+        at = parse_datetime(value)
+    except ValueError:
+        return value
+    return date_format(at, "j M Y H:i") if at and at.tzinfo else value

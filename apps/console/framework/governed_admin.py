@@ -1,0 +1,304 @@
+"""The one base of all pages: it turns a declaration into reads, forms, buttons and refusals in words."""
+
+# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.db.models import Model, Q, QuerySet, TextField
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from unfold.admin import ModelAdmin
+
+from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.form_errors import explain, note_refused, status_of
+from apps.console.framework.forms import READ_AT, GovernedForm, Prose
+from apps.console.framework.page_actions import (
+    NO_PANELS,
+    Amendment,
+    Button,
+    Creation,
+    Panels,
+    Refused,
+    Shown,
+    Tabs,
+    begun_with,
+    decisions_on,
+)
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.framework.row_counts import Tallied
+from apps.console.framework.row_titles import moment, title_of
+from apps.console.framework.version_history import history_of, version_urls
+from apps.governance.errors import GovernanceError, Stale
+from apps.governance.models import Governed
+
+
+class GovernedAdmin(ModelAdmin):
+    """Pages of one noun. A subclass declares what they show and which acts they offer."""
+
+    creates: ClassVar[Creation | None] = None
+    amends: ClassVar[tuple[Amendment, ...]] = ()
+    buttons: ClassVar[tuple[Button, ...]] = ()
+    tabs: ClassVar[Tabs | None] = None
+    panels: ClassVar[Panels] = NO_PANELS
+    changelist: ClassVar[type[TabbedList]] = TabbedList
+    counts: ClassVar[Mapping[str, int]] = {}
+    # Of the rows that the actor sees, those that the noun's pages are about.
+    only: ClassVar[Q] = Q()
+    # A noun with one row per tenant has no list: its address leads to the row.
+    has_one_row: ClassVar[bool] = False
+    empty: ClassVar[str] = "Nothing here yet."
+    add_fields: ClassVar[tuple[str, ...]] = ()
+    edit_label: ClassVar[str] = ""
+    saved: ClassVar[str] = "Saved. Sessions already open keep what they started with."
+
+    form = GovernedForm
+    actions = None
+    list_per_page = 50
+    paginator = Tallied
+    show_full_result_count = False
+    list_before_template = "console/framework/list_header.html"
+    change_form_template = "console/framework/page.html"
+    add_form_template = "console/framework/page.html"
+    view_on_site = False
+
+    @admin.display(description="Updated", ordering="updated_at")
+    def updated(self, row: Any) -> str:
+        return moment(row.updated_at)
+
+    @admin.display(description="Whose words", ordering="taint")
+    def whose_words(self, row: Any) -> str:
+        return str(row.taint)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return getattr(request, "actor", None) is not None
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Every member reads everything of the tenant; row security says what that is."""
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.creates is not None and self.creates.is_open_to(actor_of(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._amendment(request, obj) is not None
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing is deleted that can be archived."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        if issubclass(self.model, Governed):
+            rows = self.model._default_manager.visible_to(actor_of(request))  # see models/base.py
+        else:
+            rows = self.model._default_manager.all()
+        rows = rows.filter(self.only)
+        # Without names Django would join every reference there is.
+        related = self.list_select_related or ()
+        joined: QuerySet[Any] = rows.select_related(*related) if related else rows
+        return joined
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row.people = people_of(request)
+        return row
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TabbedList]:
+        return self.changelist
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        only = self.get_queryset(request).first() if self.has_one_row else None
+        if only is not None:
+            return HttpResponseRedirect(self.url_of(only))
+        response: HttpResponse = super().changelist_view(request, extra_context)
+        listed = (getattr(response, "context_data", None) or {}).get("cl")
+        if listed:
+            for row in listed.result_list:
+                row.people = people_of(request)
+            # Our own filters are links above the table; unfold's sheet cannot be opened by keyboard.
+            listed.filters_shown = list(listed.filters())
+            listed.has_filters = False
+        return response
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return begun_with(self.creates, super().get_changeform_initial_data(request), request)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.add_fields if obj is None else self.fields or ()
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return ()
+        amendment = self._amendment(request, obj)
+        writable = amendment.writable(actor_of(request), obj) if amendment else frozenset()
+        if amendment:
+            # A form may ask for more than columns, such as the reason. The act receives it with them.
+            columns = {field.name for field in self.model._meta.fields}
+            writable |= self.form.declared_fields.keys() - columns
+        return [name for name in self.get_fields(request, obj) if name not in writable]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[GovernedForm]:
+        made = super().get_form(request, obj, change=change, **kwargs)
+        refusal = getattr(request, "form_refusal", None)
+        return type(made.__name__, (made,), {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)})
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(field.widget, RelatedFieldWidgetWrapper):
+            # Related rows are made and changed on their own pages, not in pop-ups.
+            field.widget = field.widget.widget
+        if isinstance(db_field, TextField):
+            return Prose(required=field.required, label=field.label, help_text=field.help_text, widget=field.widget)
+        return field
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["queryset"] = db_field.remote_field.model._default_manager.visible_to(actor_of(request))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: GovernedForm, change: bool) -> None:
+        actor, values = actor_of(request), form.governed_values
+        if change:
+            amendment = self._amendment(request, obj)
+            if amendment:
+                amendment.call(obj, values, actor, form.cleaned_data[READ_AT])
+        elif self.creates:
+            made = self.creates.call(values, actor)
+            obj.pk, request.made = made.pk, made  # type: ignore[attr-defined]  # read by response_post_save_add
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """A refused save shows the form again, with the reason and all that was typed."""
+        try:
+            shown: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+        except GovernanceError as refusal:
+            if request.method != "POST":
+                raise
+            return self._refused_form(request, object_id, form_url, extra_context, refusal)
+        return shown
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
+    ) -> HttpResponse:
+        context |= {"edit_label": self.edit_label, "show_history": False}
+        if obj is not None:
+            # A refused form has written what was typed into the row; around it stands what holds.
+            live = (self.get_object(request, str(obj.pk)) or obj) if request.method == "POST" else obj
+            context |= {"original": live, "heading": title_of(live), **self.panels.read(live, request)}
+            context |= {"decisions": self._decisions(request, live), **history_of(self, live, people_of(request))}
+        rendered: HttpResponse = super().render_change_form(request, context, *args, obj=obj, **kwargs)
+        return rendered
+
+    def get_urls(self) -> list[URLPattern]:
+        decide = self.admin_site.admin_view(self.decide)
+        own = path("<path:object_id>/decide/<slug:name>/", decide, name=f"{self._url_stem()}_decide")
+        return [own, *version_urls(self), *super().get_urls()]
+
+    def decide(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        """One decision by POST. A GET shows the page and changes nothing."""
+        button = next((button for button in self.buttons if button.name == name), None)
+        row = self.get_object(request, unquote(object_id))
+        if button is None or row is None:
+            raise Http404("There is no such decision here.")
+        if request.method != "POST":
+            return HttpResponseRedirect(self.url_of(row))
+        form = button.bound(request.POST)
+        status = 422
+        if form.is_valid():
+            try:
+                return self._decided(request, row, button, button.call(row, actor_of(request), form.cleaned_data))
+            except GovernanceError as refusal:
+                explain(form, refusal)
+                status = status_of(refusal)
+        return self._refused_decision(request, row, Refused(row.pk, button, form), status)
+
+    def url_of(self, row: Model) -> str:
+        """The row's page."""
+        return reverse(f"admin:{self._url_stem()}_change", args=[row.pk])
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        # Django leads home and says so; to whoever posted, that is a refusal.
+        note_refused(request, Http404())
+        home: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return home
+
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        if self.creates and self.creates.answer_template:
+            return self._answer(request, self.creates.answer_template, request.made, obj, "Done")  # type: ignore[attr-defined]  # set by save_model
+        return HttpResponseRedirect(self.url_of(obj))
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return HttpResponseRedirect(self.url_of(obj))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """The history of a row is its change records, on its page."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404("There is no such row.")
+        return HttpResponseRedirect(f"{self.url_of(row)}#changes")
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """The change record is the history; Django's log keeps nothing."""
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """The change record is the history; Django's log keeps nothing."""
+
+    def message_user(
+        self, request: HttpRequest, message: Any, level: int = messages.INFO, *args: Any, **kwargs: Any
+    ) -> None:
+        """Django's own sentence about a save says less than ours."""
+        messages.add_message(request, level, self.saved if level == messages.SUCCESS else message)
+
+    def _amendment(self, request: HttpRequest, obj: Any) -> Amendment | None:
+        actor = actor_of(request)
+        fitting = (amendment for amendment in self.amends if obj is None or amendment.when(obj))
+        return next((amendment for amendment in fitting if amendment.is_open_to(actor, obj)), None)
+
+    def _decisions(self, request: HttpRequest, obj: Any) -> list[Shown]:
+        refused: Refused | None = getattr(request, "refused_decision", None)
+        view = f"admin:{self._url_stem()}_decide"
+        return list(decisions_on(obj, self.buttons, actor_of(request), view, refused))
+
+    def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
+        if button.answer_template:
+            return self._answer(request, button.answer_template, made, row, button.label)
+        messages.success(request, button.said(made))
+        return HttpResponseRedirect(button.leads_to(row) if button.leads_to else self.url_of(row), status=303)
+
+    def _answer(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:
+        """A page that is shown once: what it holds is nowhere to be read again."""
+        context = {**self.admin_site.each_context(request), "made": made, "row": row, "title": title}
+        answer = TemplateResponse(request, template, context)
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    def _refused_decision(self, request: HttpRequest, row: Any, refused: Refused, status: int) -> HttpResponse:
+        # The row's page is shown again around the refused form; as a POST Django would take it for the edit form's.
+        request.method = "GET"
+        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
+        response = self.changeform_view(request, quote(str(row.pk)))
+        response.status_code = status
+        return response
+
+    def _refused_form(
+        self, request: HttpRequest, object_id: str | None, form_url: str, extra: Any, refusal: GovernanceError
+    ) -> HttpResponse:
+        request.form_refusal = refusal  # type: ignore[attr-defined]  # read by get_form
+        if isinstance(refusal, Stale):
+            posted = request.POST.copy()
+            posted[READ_AT] = str(refusal.current_version)
+            extra = {**(extra or {}), "stale_since": request.POST.get(READ_AT)}
+            request.POST = posted  # type: ignore[assignment]  # a mutable copy of the same
+        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        response.status_code = status_of(refusal)
+        return response
+
+    def _url_stem(self) -> str:
+        return f"{self.model._meta.app_label}_{self.model._meta.model_name}"

@@ -1,0 +1,208 @@
+"""What a page can do: a declaration names the act, the function behind it, and when its button is worth showing.
+
+What a page shows beside its form: values looked up by a function of the noun's file, for a template that only shows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from django import forms
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.console.framework.forms import Decision
+from apps.console.framework.row_counts import Tally
+from apps.governance.actors import Actor
+from apps.governance.governed_write import may
+from apps.governance.models import Governed
+from apps.governance.policy.table import POLICY, Act
+
+Values = Mapping[str, Any]
+# A journal's row has no versions, so what was read stands.
+NEVER_CHANGES: Final = 1
+
+
+class Made(Protocol):
+    """What a creation leads to: the row, or an answer that knows the row's number."""
+
+    @property
+    def pk(self) -> Any:
+        """The number of the row's page."""
+
+
+def empty(request: HttpRequest) -> dict[str, Any]:
+    """What stands in a form that begins with nothing."""
+    del request
+    return {}
+
+
+def always(row: Any) -> bool:
+    """Whatever state the row is in."""
+    del row
+    return True
+
+
+def nothing(row: Any) -> dict[str, Any]:
+    """No value to begin with."""
+    del row
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How a row is made from a form's values."""
+
+    act: Act
+    call: Callable[[Values, Actor], Made]
+    takes: tuple[str, ...]
+    answer_template: str = ""
+    begins: Callable[[HttpRequest], dict[str, Any]] = empty
+
+    def is_open_to(self, actor: Actor) -> bool:
+        return may(actor, self.act)
+
+
+def begun_with(creation: Creation | None, given: Mapping[str, Any], request: HttpRequest) -> dict[str, Any]:
+    """What stands in the empty form: what the address gives, and what the creation begins with."""
+    return {**given, **(creation.begins(request) if creation else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """How a row takes a form's values; `read_at` is the version they were typed over."""
+
+    act: Act
+    call: Callable[[Any, Values, Actor, int | None], Any]
+    when: Callable[[Any], bool] = always
+
+    def is_open_to(self, actor: Actor, row: Governed | None) -> bool:
+        return may(actor, self.act, row=row)
+
+    def writable(self, actor: Actor, row: Governed) -> frozenset[str]:
+        """The governed fields of this row that this actor may change by this act."""
+        return frozenset(name for name in POLICY[self.act].writes(adding=False) if may(actor, self.act, name, row))
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A decision on a row's page: one form, one POST, one act.
+
+    `consequence` says what a yes means for customers; `folded` buttons open to their form first.
+    """
+
+    name: str
+    label: str
+    act: Act
+    call: Callable[[Any, Actor, Values], Any]
+    # What the reviewer is told, or how to say it of what the call made.
+    done: str | Callable[[Any], str]
+    consequence: str = ""
+    form: type[Decision] = Decision
+    initial: Callable[[Any], dict[str, Any]] = nothing
+    when: Callable[[Any], bool] = always
+    tone: str = "plain"
+    folded: bool = True
+    leads_to: Callable[[Any], str] | None = None
+    answer_template: str = ""
+    # Its act is done to rows that came of this one.
+    on_others: bool = False
+    # The page shows it elsewhere than among the decisions.
+    beside: bool = False
+
+    def is_open_to(self, actor: Actor, row: Model) -> bool:
+        # Of a journal's row the act itself knows whose it is.
+        return may(actor, self.act, row=row if isinstance(row, Governed) else None)
+
+    def said(self, made: Any) -> str:
+        """What to tell whoever decided, of what it came to."""
+        return self.done if isinstance(self.done, str) else self.done(made)
+
+    def unbound(self, row: Any) -> Decision:
+        """The form as the page shows it."""
+        return self.form(initial=self._initial(row), auto_id=f"{self.name}_%s", label_suffix="")
+
+    def bound(self, data: Values) -> Decision:
+        """The form as it was sent."""
+        return self.form(data=data, auto_id=f"{self.name}_%s", label_suffix="")
+
+    def shown_again(self, row: Any, refused: Decision) -> Decision:
+        """The refused form with what was typed, bound anew to what the page now shows."""
+        initial = self._initial(row)
+        hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
+        refused.again(initial)
+        refused.data = {**{name: refused.data.get(name) for name in refused.fields}, **hidden}
+        return refused
+
+    def _initial(self, row: Any) -> dict[str, Any]:
+        return {"read_at": row.version if isinstance(row, Governed) else NEVER_CHANGES, **self.initial(row)}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A button on a page, with the form it sends."""
+
+    button: Button
+    form: forms.BaseForm
+    url: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A decision that was refused, as it was sent, and the number of the row it was about."""
+
+    row_id: Any
+    button: Button
+    form: Decision
+
+    def is_of(self, row: Model, button: Button) -> bool:
+        """Whether it was this one that was refused."""
+        return self.button is button and self.row_id == row.pk
+
+
+def decisions_on(
+    row: Any, buttons: Iterable[Button], actor: Actor, view: str, refused: Refused | None
+) -> Iterator[Shown]:
+    """What the actor may decide about a row by now, and whatever was refused, with all that was typed."""
+    for button in buttons:
+        again = refused.form if refused and refused.is_of(row, button) else None
+        if button.is_open_to(actor, row) and (again or button.when(row)):
+            form = button.shown_again(row, again) if again else button.unbound(row)
+            yield Shown(button, form, reverse(view, args=[row.pk, button.name]), refused=again is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """The states a list is divided into; the first tab is what one comes for."""
+
+    field: str
+    choices: tuple[tuple[str, str], ...]
+    first: str = ""
+    all_label: str = "All"
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab as the list shows it."""
+
+    label: str
+    count: Tally
+    url: str
+    selected: bool = field(default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """How a page's values are read for one row."""
+
+    read: Callable[[Any, HttpRequest], dict[str, Any]]
+
+
+def _no_values(row: Any, request: HttpRequest) -> dict[str, Any]:
+    del row, request
+    return {}
+
+
+NO_PANELS = Panels(_no_values)

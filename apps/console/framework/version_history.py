@@ -1,0 +1,183 @@
+"""The versions of a row: any two of them side by side, on a page of their own.
+
+What happened to a row: its change records, with the words before and after compared.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from django.apps import apps
+from django.contrib.admin.utils import unquote
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from apps.console.framework.actor_names import People, label_of, label_of_agent
+from apps.console.framework.form_errors import status_of
+from apps.console.framework.request_context import people_of
+from apps.console.framework.row_titles import in_words, title_of
+from apps.console.framework.row_urls import url_of_carried
+from apps.console.framework.text_diffs import FieldDiff, field_diffs
+from apps.governance.audit.row_history import Version, records_of, versions_named
+from apps.governance.errors import Erased, GovernanceError
+from apps.governance.models import ChangeRecord, ChangeText, Governed
+from apps.restore.plan import RESTORABLE
+
+SHOWN_CHANGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change as a page shows it."""
+
+    record: ChangeRecord
+    by: str
+    reason: str
+    fields: list[FieldDiff]
+
+    @property
+    def number(self) -> str:
+        """The version the change left, as addresses name it."""
+        return str(self.record.version_after)
+
+
+def changes_of(row: Model, people: People) -> list[Change]:
+    """The latest changes of a row, the newest first."""
+    return list(_read(records_of(row._meta.label_lower, row.pk)[:SHOWN_CHANGES], people))
+
+
+def all_changes_of(row: Model, people: People) -> list[Change]:
+    """Every change of a row, the newest first."""
+    return list(_read(records_of(row._meta.label_lower, row.pk), people))
+
+
+def change(record: ChangeRecord, people: People) -> Change:
+    """One record with its words compared."""
+    text: ChangeText | None = getattr(record, "text", None)
+    if text is None:
+        return Change(record, people[record.actor_label], "The words of this change were erased.", [])
+    before, after = (in_order(values, record.subject_type, people) for values in (text.before, text.after))
+    return Change(record, people[record.actor_label], text.reason, field_diffs(before, after))
+
+
+def in_order(values: Mapping[str, object], subject_type: str, people: People) -> dict[str, object]:
+    """The columns in the order of the noun's fields and in words, without the tenant, which is the reader's own."""
+    known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
+    rank = {name: at for at, name in enumerate(known)}
+    names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
+    return {name: _said(name, values[name], people) for name in names}
+
+
+def _said(name: str, value: object, people: People) -> object:
+    """People, agents and rights by what they are called."""
+    if name == "user_id" and isinstance(value, int):
+        return people[label_of(value)]
+    if name == "agent_id" and isinstance(value, int):
+        return people[label_of_agent(value)]
+    if name.endswith("_by") and isinstance(value, str):
+        return people[value] if value else ""
+    if name == "agent_ids" and isinstance(value, list):
+        return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
+    return "\n".join(in_words(each) for each in value) if name == "permissions" and isinstance(value, list) else value
+
+
+def _read(records: QuerySet[ChangeRecord], people: People) -> Iterator[Change]:
+    for record in records:
+        yield change(record, people)
+
+
+class NounPages(Protocol):
+    """What of a noun's pages these need."""
+
+    model: Any  # Any: Django declares it per subclass
+    admin_site: Any  # Any: the same
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """The row, if this member sees it."""
+
+    def url_of(self, row: Model) -> str:
+        """The row's page."""
+
+
+def version_urls(pages: NounPages) -> list[URLPattern]:
+    """The addresses of a noun's versions; what is not governed has none."""
+    if not issubclass(pages.model, Governed):
+        return []
+    stem = f"{pages.model._meta.app_label}_{pages.model._meta.model_name}"
+    shown = pages.admin_site.admin_view(partial(versions_page, pages))
+    return [path("<path:object_id>/versions/", shown, name=f"{stem}_versions")]
+
+
+def history_of(pages: NounPages, row: Model, people: People) -> dict[str, Any]:
+    """What a row's own page shows of its history: the latest versions, and the way to all of them."""
+    url = f"{pages.url_of(row).removesuffix('change/')}versions/" if isinstance(row, Governed) else ""
+    shown = {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
+    return {**shown, "restorable": restorable(row), "carried_url": url_of_carried(row)}
+
+
+def restorable(row: Model) -> str:
+    """How the page to restore by names the row; empty where its noun is not brought back."""
+    return f"{row._meta.label_lower}:{row.pk}" if type(row) in RESTORABLE else ""
+
+
+def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> HttpResponse:
+    """All versions of a row, and with `from` and `to` what differs between those two."""
+    row = row_named(pages, request, object_id)
+    context = {
+        **pages.admin_site.each_context(request),
+        "title": f"Versions: {title_of(row)}",
+        "opts": pages.model._meta,
+        "original": row,
+        "heading": title_of(row),
+        "row_url": pages.url_of(row),
+        "changes": all_changes_of(row, people_of(request)),
+        "older": request.GET.get("from", ""),
+        "newer": request.GET.get("to", ""),
+        "versions_url": request.path,
+        "restorable": restorable(row),
+    }
+    status = 200
+    try:
+        context |= _compared(row, request.GET, people_of(request))
+    except GovernanceError as refusal:
+        context["refusal"], status = str(refusal), status_of(refusal)
+    return TemplateResponse(request, "console/framework/versions.html", context, status=status)
+
+
+def row_named(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
+    """The row an address names."""
+    row = pages.get_object(request, unquote(object_id))
+    if row is None:
+        raise Http404("There is no such row.")
+    return row
+
+
+def _compared(row: Governed, asked: Mapping[str, Any], people: People) -> dict[str, Any]:
+    numbers = [
+        asked[name] for name in ("from", "to") if str(asked.get(name, "")).isascii() and asked.get(name, "").isdigit()
+    ]
+    if len(numbers) < 2:
+        return {}
+    before, after = versions_named(row, (int(number[:9]) for number in numbers))
+    return {
+        "before": before,
+        "after": after,
+        "diffs": diffs_between(row, before, after, people),
+        **_labels(before, after),
+    }
+
+
+def _labels(before: Version, after: Version) -> dict[str, str]:
+    return {"left": f"Version {before.number}", "right": f"Version {after.number}"}
+
+
+def diffs_between(row: Governed, before: Version, after: Version, people: People) -> list[FieldDiff]:
+    """Field by field in the order of the noun; erased words cannot be compared."""
+    for version in (before, after):
+        if version.values is None:
+            raise Erased(f"The words of version {version.number} were erased. Compare two other versions.")
+    kind = row._meta.label_lower
+    return field_diffs(in_order(before.values or {}, kind, people), in_order(after.values or {}, kind, people))

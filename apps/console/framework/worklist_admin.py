@@ -1,0 +1,116 @@
+"""Lists that one works through: what waits is decided on where it stands, and the next one is at hand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.contrib.admin.views.main import PAGE_VAR
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+
+from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Refused, Shown
+from apps.console.framework.request_context import people_of
+
+# What a form in a list says besides its own: what the list is narrowed to, and which row follows.
+LISTED, FOLLOWING = "listed", "following"
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A row in the list with the forms to decide on it."""
+
+    row: Any
+    decisions: Sequence[Shown]
+    kept: Mapping[str, str]
+
+
+class WorkedList(TabbedList):
+    """A list whose first tab is worked through."""
+
+    worked: Sequence[Worked] = ()
+
+    @property
+    def is_worked(self) -> bool:
+        """Whether what is shown waits."""
+        return bool(self.tab == self.model_admin.tabs.first)
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """What waits stands as it came: whoever waited longest is served first."""
+        rows: QuerySet[Any] = self.model_admin.with_more(super().get_queryset(request, exclude_parameters))
+        return rows.order_by("pk") if self.is_worked else rows
+
+    @property
+    def address(self) -> str:
+        """What the list is narrowed to, and the page of it."""
+        page = {PAGE_VAR: self.page_num} if self.page_num > 1 else {}
+        return str(self.get_query_string(page)).removeprefix("?")
+
+
+class WorkedAdmin(GovernedAdmin):
+    """Pages of a noun whose waiting rows show their forms in the list.
+
+    Each form is sent to the same address as on the row's page, and goes by plain POST; only where one lands differs.
+    """
+
+    # How a row tells what there is to decide.
+    row_template: ClassVar[str]
+
+    changelist = WorkedList
+    change_list_template = "console/framework/worklist.html"
+    list_after_template = "console/framework/worklist_rows.html"
+    list_per_page = 25
+
+    @staticmethod
+    def with_more(rows: QuerySet[Any]) -> QuerySet[Any]:
+        """What a row of the list is read with besides its own."""
+        return rows
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        listed = (getattr(response, "context_data", None) or {}).get("cl")
+        if listed and listed.is_worked:
+            listed.worked = list(self._worked(request, listed))
+        return response
+
+    def _worked(self, request: HttpRequest, listed: WorkedList) -> Iterator[Worked]:
+        rows = list(listed.result_list)
+        refused: Refused | None = getattr(request, "refused_decision", None)
+        if refused and refused.row_id not in {row.pk for row in rows}:
+            # Somebody else settled it meanwhile; what was typed stays with it.
+            rows = [*self.with_more(self.get_queryset(request)).filter(pk=refused.row_id), *rows]
+        for row, following in zip_longest(rows, rows[1:]):
+            row.people = people_of(request)
+            kept = {LISTED: listed.address, FOLLOWING: str(following.pk) if following else ""}
+            yield Worked(row, [_in_a_row(shown, row) for shown in self._decisions(request, row)], kept)
+
+    def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
+        if LISTED not in request.POST:
+            return super()._decided(request, row, button, made)
+        messages.success(request, button.said(made))
+        query, following = QueryDict(request.POST[LISTED], mutable=True), request.POST.get(FOLLOWING, "")
+        place = f"#row-{following}" if following.isdecimal() else ""
+        if not place:
+            # The last of its page: the page may be gone with it.
+            query.pop(PAGE_VAR, None)
+        address, asked = reverse(f"admin:{self._url_stem()}_changelist"), query.urlencode()
+        return HttpResponseRedirect(f"{address}{'?' if asked else ''}{asked}{place}", status=303)
+
+    def _refused_decision(self, request: HttpRequest, row: Any, refused: Refused, status: int) -> HttpResponse:
+        if LISTED not in request.POST:
+            return super()._refused_decision(request, row, refused, status)
+        request.method, request.GET = "GET", QueryDict(request.POST[LISTED])
+        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
+        response = self.changelist_view(request)
+        response.status_code = status
+        return response
+
+
+def _in_a_row(shown: Shown, row: Any) -> Shown:
+    """A form among many: folded where it asks for anything, and its fields named by their row."""
+    shown.form.auto_id = f"{shown.button.name}_{row.pk}_%s"
+    return replace(shown, button=replace(shown.button, folded=bool(shown.form.visible_fields())))

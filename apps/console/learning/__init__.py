@@ -1,0 +1,1 @@
+"""Console: extractions, reflections, lessons, examples, edit clusters, learning versions and contradictions."""

@@ -1,0 +1,177 @@
+"""Contradictions: which lines that agents go by cannot both be right, where each is edited, and what people said of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.framework.badges import badge
+from apps.console.framework.forms import Decision, OptionalReason, Prose
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.models import Governed
+from apps.governance.policy.table import Act
+from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.learning.contradictions.models import Contradiction, ContradictionScan
+from apps.learning.contradictions.rules import WHY_CHARACTERS
+from apps.learning.contradictions.scan_runs import ask_for_look
+
+Nouns = Contradiction.Nouns
+Status = Contradiction.Status
+PAGES: Final = {
+    Nouns.PERSONA: "personas.persona",
+    Nouns.RULE: "personas.standingrule",
+    Nouns.MEMORY: "memory.agentmemory",
+    Nouns.BLOCK: "memory.memoryblock",
+    Nouns.TIER: "memory.memorytier",
+    Nouns.SKILL: "skills.skill",
+}
+SHOWN_BESIDE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SideShown:
+    """One line, and the page on which it is edited."""
+
+    where: str
+    line: str
+    url: str
+
+
+def sides_of(row: Contradiction) -> Iterator[SideShown]:
+    """Both lines; of a tool that is not allowed the one that names it."""
+    yield SideShown(row.first_location, row.first_text, url_of_subject(PAGES[Nouns(row.first_type)], row.first_id))
+    if row.second_id is not None:
+        yield SideShown(
+            row.second_location, row.second_text, url_of_subject(PAGES[Nouns(row.second_type)], row.second_id)
+        )
+
+
+def quoted(side: SideShown) -> SafeString:
+    """A line in a list, behind the place where it is edited."""
+    return format_html('<span><a href="{}">{}</a>: “{}”</span>', side.url, side.where, excerpt(side.line))
+
+
+def contradictions_about(row: Governed, request: HttpRequest) -> QuerySet[Contradiction]:
+    """What is open about a row, for its own page."""
+    found = Contradiction.objects.visible_to(actor_of(request)).open()
+    return found.about(row.noun, row.pk)[:SHOWN_BESIDE]
+
+
+def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
+    """Both sides, and the latest look at this agent."""
+    del request
+    return {
+        "sides": list(sides_of(row)),
+        "look": ContradictionScan.objects.filter(agent=row.agent_id).first(),
+    }
+
+
+class Dismissal(Decision):
+    """Both lines may stay, and why."""
+
+    dismissal_reason = Prose(label="Why both may stay", max_length=WHY_CHARACTERS, help_text="Kept in the history.")
+    dismissal_reason.widget.attrs["rows"] = 2
+
+
+def _dismiss(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
+    return dismiss_contradiction(row, actor=actor, dismissal_reason=said["dismissal_reason"], read_at=said["read_at"])
+
+
+def _reopen(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
+    return reopen_contradiction(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _look(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
+    del said
+    ask_for_look(row.agent_id, actor=actor)
+    return row
+
+
+def _is_open(row: Contradiction) -> bool:
+    return bool(row.status == Status.OPEN)
+
+
+def _is_dismissed(row: Contradiction) -> bool:
+    return bool(row.status == Status.DISMISSED)
+
+
+class ContradictionAdmin(GovernedAdmin):
+    """What is open first; what was dismissed or went stays to be read."""
+
+    list_display = ("in_what", "agent", "one", "other", "since", "state_shown")
+    list_display_links = ("in_what",)
+    list_filter = ("agent", "kind")
+    list_select_related = ("agent",)
+    search_fields = ("first_text", "second_text", "agent__key")
+    search_help_text = "Search line or agent"
+    tabs = Tabs("status", tuple(Status.choices), first=Status.OPEN.value)
+    empty = (
+        "No contradiction here. What agents go by is looked through every night at three; what cannot both be right is listed"
+        " then."
+    )
+    fields = ()
+    change_form_template = "console/learning/contradiction.html"
+    panels = Panels(contradiction_panels)
+    buttons = (
+        Button(
+            "dismiss",
+            "Both may stay",
+            Act.CONTRADICTION_DISMISS,
+            _dismiss,
+            done="Dismissed for as long as both lines say the same.",
+            consequence="Nothing changes for agent {agent}. You are asked again once one of the lines says something else that"
+            " contradicts the other.",
+            form=Dismissal,
+            when=_is_open,
+            tone="primary",
+        ),
+        Button(
+            "reopen",
+            "Open it again",
+            Act.CONTRADICTION_REOPEN,
+            _reopen,
+            done="Open again.",
+            consequence="One of the lines has to change after all. It is open until one does.",
+            form=OptionalReason,
+            when=_is_dismissed,
+        ),
+        Button(
+            "look",
+            "Look again now",
+            Act.CONTRADICTION_SCAN,
+            _look,
+            done="Within a minute all that the agent goes by is looked through. Load this page again then.",
+            consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
+        ),
+    )
+
+    @admin.display(description="Contradiction", ordering="kind")
+    def in_what(self, row: Contradiction) -> str:
+        return row.get_kind_display()
+
+    @admin.display(description="One line")
+    def one(self, row: Contradiction) -> SafeString:
+        return quoted(next(sides_of(row)))
+
+    @admin.display(description="The other")
+    def other(self, row: Contradiction) -> SafeString:
+        sides = list(sides_of(row))
+        return quoted(sides[1]) if len(sides) > 1 else format_html("names {}", row.conflicting_words)
+
+    @admin.display(description="Since", ordering="created_at")
+    def since(self, row: Contradiction) -> str:
+        return moment(row.created_at)
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, row: Contradiction) -> SafeString:
+        return badge(row.status)

@@ -1,0 +1,228 @@
+"""Edits: what people change in an agent's drafts again and again, with the drafts that show it (R138)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from apps.console.framework.badges import badge
+from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.charts import Plot, stacks
+from apps.console.framework.forms import Decision, OptionalReason, Prose, ReasonedDecision
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.row_urls import url_of_subject
+from apps.console.framework.text_diffs import field_diffs
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.policy.table import Act
+from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill, skill_behind
+from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase
+from apps.skills.models import Skill
+
+Status = EditCluster.Status
+WEEKS_SHOWN: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A draft that shows it, with the pages that show the draft and its conversation."""
+
+    happened_at: Any
+    draft_id: int
+    draft_url: str
+    conversation_id: int | None
+    conversation_url: str
+
+
+class EditList(TabbedList):
+    """The list with its counts."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """In the statement that reads the rows."""
+        rows: Any = super().get_queryset(request, exclude_parameters)  # Any: a noun's adjectives
+        counted: QuerySet[Any] = rows.counted()
+        return counted
+
+
+class Rule(Decision):
+    """A yes; the rule is the house's unless somebody writes another one."""
+
+    rule = Prose(
+        required=False,
+        label="The rule",
+        max_length=1000,
+        help_text="The line that a reviewer is shown. Change it, or write it where it is empty; never copy what a customer wrote.",
+    )
+
+
+def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
+    """Its drafts, the latest first, how often it came in each week, and one draft with what became of it."""
+    del request
+    members = list(cluster.latest_members)
+    days = EditClusterCase.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
+    lesson = members[-1].case.lesson if members else None
+    return {
+        "members": [_member(each) for each in members],
+        "shown": MEMBERS_SHOWN,
+        "support": len(days),
+        "weeks": weeks_of([each.date() for each in days], timezone.now().date()),
+        "diffs": field_diffs({"reply": lesson.problem}, {"reply": lesson.correction}) if lesson else (),
+        "behind": _behind(cluster) if _is_open(cluster) else None,
+        "proposal_url": url_of_subject("governance.proposal", cluster.proposal_id) if cluster.proposal_id else "",
+    }
+
+
+def weeks_of(days: Sequence[date], today: date) -> Plot:
+    """How many drafts showed it in each of the last twelve weeks, told by their Mondays, the earliest first."""
+    monday = today - timedelta(days=today.weekday())
+    counts = Counter(day - timedelta(days=day.weekday()) for day in days)
+    shown = [monday - timedelta(weeks=back) for back in reversed(range(WEEKS_SHOWN))]
+    return stacks(shown, [counts])
+
+
+def _member(member: EditClusterCase) -> Member:
+    case = member.case
+    thread = case.conversation_id
+    draft_url = url_of_subject("desk.draft", case.source_id)
+    thread_url = url_of_subject("conversations.conversation", thread) if thread else ""
+    return Member(case.happened_at, case.source_id, draft_url, thread, thread_url)
+
+
+def _propose(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
+    return propose_habit(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+
+
+def _propose_in_skill(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
+    return propose_in_skill(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+
+
+def _behind(cluster: Any) -> Skill | None:
+    """The skill that its drafts stand on, looked up once for its page."""
+    if not hasattr(cluster, "behind"):
+        actor = acting_actor()
+        cluster.behind = skill_behind(cluster, actor=actor) if actor else None
+    found: Skill | None = cluster.behind
+    return found
+
+
+def _stands_on_a_skill(cluster: EditCluster) -> bool:
+    return _is_open(cluster) and _behind(cluster) is not None
+
+
+def _dismiss(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
+    return dismiss_cluster(cluster, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reopen(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
+    return reopen_cluster(cluster, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_open(cluster: EditCluster) -> bool:
+    return bool(cluster.status == Status.OPEN)
+
+
+def _is_settled(cluster: EditCluster) -> bool:
+    return not _is_open(cluster)
+
+
+class EditClusterAdmin(GovernedAdmin):
+    """What nobody has looked at first."""
+
+    list_display = ("said", "change_shown", "agent", "drafts", "first_seen", "last_seen", "state_shown")
+    list_display_links = ("said",)
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    changelist = EditList
+    tabs = Tabs("status", tuple(Status.choices), first=Status.OPEN.value)
+    empty = (
+        "Nothing here. Once operators have changed three drafts of an agent in the same way, or discarded three for the same"
+        " reason, it stands here within a minute."
+    )
+    fields = ()
+    change_form_template = "console/learning/edit_cluster.html"
+    panels = Panels(cluster_panels)
+    buttons = (
+        Button(
+            "propose",
+            "Propose a rule",
+            Act.EDIT_CLUSTER_PROPOSE,
+            _propose,
+            done="Proposed. The rule waits in review, with these drafts as evidence.",
+            consequence="A rule for this agent waits for a reviewer. Nothing changes for customers until somebody approves it.",
+            form=Rule,
+            initial=lambda cluster: {"rule": cluster.rule},
+            when=_is_open,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "propose_in_skill",
+            "Propose as a change of the skill",
+            Act.EDIT_CLUSTER_PROPOSE,
+            _propose_in_skill,
+            done="Proposed. The next version of the skill waits in review, with these drafts as evidence.",
+            consequence="The line joins the runbook that all these drafts stand on, as a version that waits for a reviewer.",
+            form=Rule,
+            initial=lambda cluster: {"rule": cluster.rule},
+            when=_stands_on_a_skill,
+        ),
+        Button(
+            "dismiss",
+            "Dismiss",
+            Act.EDIT_CLUSTER_DISMISS,
+            _dismiss,
+            done="Dismissed. It comes back only if three times as many drafts show it.",
+            consequence="It stays away, however it grows, until three times as many drafts show it.",
+            form=ReasonedDecision,
+            when=_is_open,
+            tone="danger",
+        ),
+        Button(
+            "reopen",
+            "Look at it again",
+            Act.EDIT_CLUSTER_REOPEN,
+            _reopen,
+            done="Open again.",
+            consequence="It stands among what nobody has decided on. A proposal that came of it stays where it is.",
+            form=OptionalReason,
+            when=_is_settled,
+        ),
+    )
+
+    @admin.display(description="What people do", ordering="category")
+    def said(self, cluster: EditCluster) -> str:
+        return cluster.sentence
+
+    @admin.display(description="For example")
+    def change_shown(self, cluster: EditCluster) -> str:
+        return excerpt(" ".join(f"{sign} {words}" for sign, words in _signed(cluster) if words)) or "whole drafts"
+
+    @admin.display(description="Drafts")
+    def drafts(self, cluster: Any) -> int:
+        return int(cluster.support)
+
+    @admin.display(description="First seen")
+    def first_seen(self, cluster: Any) -> str:
+        return moment(cluster.first_seen_at) if cluster.first_seen_at else "never"
+
+    @admin.display(description="Last seen")
+    def last_seen(self, cluster: Any) -> str:
+        return moment(cluster.last_seen_at) if cluster.last_seen_at else "never"
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, cluster: EditCluster) -> SafeString:
+        return badge(cluster.status)
+
+
+def _signed(cluster: EditCluster) -> tuple[tuple[str, str], ...]:
+    return ("\N{MINUS SIGN}", cluster.removed_text), ("+", cluster.added_text)

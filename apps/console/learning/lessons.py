@@ -1,0 +1,163 @@
+"""Lessons: what agents' work showed to be wrong, how often, and where; a corrected draft is kept as an example from here."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Panels, Values
+from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.learning.lessons.example_bank import is_correction, keep_as_example, words_of
+from apps.learning.lessons.lesson_cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.learning.lessons.models import Example, Lesson, LessonCase
+from apps.learning.lessons.rules import LessonSource, is_faded
+
+CASES_SHOWN: Final = 50
+_PAGES: Final = {
+    LessonSource.EDITED_DRAFT: "desk.draft",
+    LessonSource.DISCARDED_DRAFT: "desk.draft",
+    LessonSource.ANSWERED_ESCALATION: "desk.escalation",
+    LessonSource.REJECTED_PROPOSAL: "governance.proposal",
+    LessonSource.REJECTED_VERSION: "learning.learningversion",
+    LessonSource.REPORTED_REPLY: "desk.report",
+}
+
+
+class Keeping(Decision):
+    """The words of an example; the lesson's, unless somebody writes others."""
+
+    situation = Prose(label="What was asked", max_length=SITUATION_CHARACTERS)
+    draft = Prose(label="The draft that was wrong", max_length=SAID_CHARACTERS)
+    correction = Prose(
+        label="What to write instead",
+        max_length=SAID_CHARACTERS,
+        help_text="What identifies somebody is masked once more when you keep it. A name nobody told may stay: look for it.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A case with the page that shows it whole."""
+
+    case: LessonCase
+    url: str
+    conversation_url: str
+
+
+def lesson_panels(lesson: Any, request: HttpRequest) -> dict[str, Any]:
+    """Its cases, the latest first."""
+    del request
+    return {
+        "cases": list(_cases(lesson)),
+        "shown": CASES_SHOWN,
+        "standing": standing_of(lesson),
+        "example": _example_of(lesson),
+    }
+
+
+def _cases(lesson: Lesson) -> Iterator[Shown]:
+    for case in lesson.cases.all()[:CASES_SHOWN]:
+        page = _PAGES.get(LessonSource(case.source))
+        thread = case.conversation_id
+        yield Shown(
+            case,
+            url_of_subject(page, case.source_id) if page else "",
+            url_of_subject("conversations.conversation", thread) if thread else "",
+        )
+
+
+def standing_of(lesson: Lesson) -> str:
+    """Where it is on its way, in words."""
+    if lesson.learning_version_id is not None:
+        return "folded into a version"
+    if lesson.is_promotable:
+        return "passes the gate"
+    return "faded: no second case came" if is_faded(lesson.value, timezone.now()) else "waits for a second case"
+
+
+def masked_in(example: Example) -> str:
+    """How often what was masked, in words; empty where nothing was."""
+    return ", ".join(f"{kind} {count}" for kind, count in example.masked_counts.items())
+
+
+def _may_be_kept(lesson: Any) -> bool:
+    return is_correction(lesson) and _example_of(lesson) is None
+
+
+def _example_of(lesson: Any) -> Example | None:
+    # Asked by the panel and by the button, looked up once.
+    if not hasattr(lesson, "kept_example"):
+        lesson.kept_example = lesson.examples.filter(status=Example.Status.APPROVED).first()
+    example: Example | None = lesson.kept_example
+    return example
+
+
+def _keep(lesson: Lesson, actor: Actor, said: Values) -> Example:
+    words = {name: said[name] for name in ("situation", "draft", "correction")}
+    return keep_as_example(lesson, actor=actor, words=words)
+
+
+def _kept(example: Example) -> str:
+    masked = masked_in(example)
+    return f"Kept as example {example.pk}. " + (f"Masked before: {masked}." if masked else "Nothing had to be masked.")
+
+
+class LessonAdmin(GovernedAdmin):
+    """Nobody changes one; the best supported first."""
+
+    list_display = ("about", "do_instead", "agent", "support_count", "sureness", "source", "standing", "last_seen")
+    list_display_links = ("about",)
+    list_filter = ("source", "agent")
+    list_select_related = ("agent",)
+    search_fields = ("situation", "problem", "correction")
+    search_help_text = "Search lessons"
+    empty = (
+        "No lesson yet. They come from drafts that were edited or discarded, questions that were answered, turns that gave no"
+        " answer, proposals that were rejected, and replies that were reported as wrong."
+    )
+    fields = ()
+    change_form_template = "console/learning/lesson.html"
+    panels = Panels(lesson_panels)
+    buttons = (
+        Button(
+            "keep",
+            "Keep as an example",
+            Act.EXAMPLE_ADD,
+            _keep,
+            done=_kept,
+            consequence="Where the page of the agent says that it is shown examples, it may read these words as data with any"
+            " customer, from the next turn on.",
+            form=Keeping,
+            initial=lambda lesson: asdict(words_of(lesson)),
+            when=_may_be_kept,
+            on_others=True,
+        ),
+    )
+
+    @admin.display(description="Situation")
+    def about(self, lesson: Lesson) -> str:
+        return excerpt(lesson.situation)
+
+    @admin.display(description="What to do instead")
+    def do_instead(self, lesson: Lesson) -> str:
+        return excerpt(lesson.correction) or "nobody said yet"
+
+    @admin.display(description="Sure", ordering="confidence")
+    def sureness(self, lesson: Lesson) -> str:
+        return f"{lesson.confidence:.0%}"
+
+    @admin.display(description="Where it is")
+    def standing(self, lesson: Lesson) -> str:
+        return standing_of(lesson)
+
+    @admin.display(description="Last seen", ordering="last_seen_at")
+    def last_seen(self, lesson: Lesson) -> str:
+        return moment(lesson.last_seen_at)

@@ -1,0 +1,55 @@
+"""Reflections: what each agent's day taught, nothing included."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Panels
+from apps.console.framework.request_context import actor_of
+from apps.conversations.models import Conversation
+from apps.governance.models import Proposal
+from apps.learning.reflection.models import Reflection
+from apps.skills.models import Skill
+
+
+def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
+    """The conversations that were read, the drafts that are there still, and what it would remember."""
+    actor = actor_of(request)
+    read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversation_ids)
+    return {
+        "read": read.select_related("agent").order_by("id"),
+        "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skill_ids).order_by("id"),
+        "proposals": Proposal.objects.visible_to(actor)
+        .filter(pk__in=reflection.proposal_ids)
+        .select_related("agent")
+        .order_by("id"),
+    }
+
+
+class ReflectionAdmin(GovernedAdmin):
+    """Read-only: one row per agent and day."""
+
+    list_display = ("on_day", "verdict", "agent", "short_reason", "source")
+    list_display_links = ("on_day", "verdict")
+    list_filter = ("verdict", "agent", "is_stand_in")
+    list_select_related = ("agent",)
+    search_fields = ("reason",)
+    search_help_text = "Search reason"
+    empty = "No reflection yet. Let an agent reflect on its day, on the agent's page; at 23:00 it is read here what the day taught."
+    fields = ()
+    change_form_template = "console/learning/reflection.html"
+    panels = Panels(reflection_panels)
+
+    @admin.display(description="Day", ordering="day")
+    def on_day(self, reflection: Reflection) -> str:
+        return f"{reflection.day:%d %b %Y}".lstrip("0")
+
+    @admin.display(description="Why")
+    def short_reason(self, reflection: Reflection) -> str:
+        return reflection.reason[:160]
+
+    @admin.display(description="Judged by")
+    def source(self, reflection: Reflection) -> str:
+        return f"{reflection.model or 'no model'}{' (stand-in)' if reflection.is_stand_in else ''}"

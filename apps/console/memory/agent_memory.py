@@ -1,0 +1,205 @@
+"""Memory blocks: labelled pieces of memory that people make and agents keep up to date.
+
+What stood in a memory or a block before, and what of it holds no more: the latest of it on the page of the text.
+
+Agent memory: what an agent learned of its trade, slot 4.
+"""
+
+from typing import Any, ClassVar, Final
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.markdown_rendering import rendered
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.framework.row_urls import url_of_subject
+from apps.console.memory.line_dates import dating_button
+from apps.console.review.content_flags import flags, private_flags, unapproved
+from apps.console.review.inbox_filters import open_about
+from apps.console.review.provenance import review_now, words_panel
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import clashes
+from apps.memory.actions import amend_memory, approve_block, approve_memory, create_block, create_memory, write_block
+from apps.memory.line_dates import date_block, date_memory
+from apps.memory.line_ledger import Remembered, ledger_of
+from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
+from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.text_limits import SECTION_CHARACTERS
+
+SHOWN: Final = 10
+LIST: Final = "admin:memory_memoryline_changelist"
+
+
+def former_panel(row: Remembered) -> dict[str, Any]:
+    """The lines that were replaced or taken out, the latest first, and those that stand there and hold no more."""
+    ledger, now = ledger_of(row).select_related("superseded_by"), timezone.now()
+    gone = list(ledger.exclude(status=MemoryLine.Status.ACTIVE).order_by("-ended_at", "-id")[: SHOWN + 1])
+    over = list(
+        ledger.filter(status=MemoryLine.Status.ACTIVE, valid_until__lte=now).order_by("-valid_until", "-id")[:SHOWN]
+    )
+    place = "memory" if isinstance(row, AgentMemory) else "block"
+    return {
+        "gone": [_shown(line) for line in gone[:SHOWN]],
+        "over": [_shown(line) for line in over],
+        "has_more": len(gone) > SHOWN,
+        "lines_url": f"{reverse(LIST)}?{urlencode({f'{place}__exact': row.pk})}",
+    }
+
+
+def _shown(line: MemoryLine) -> dict[str, Any]:
+    return {"line": line, "url": url_of_subject("memory.memoryline", line.pk)}
+
+
+def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
+    """The body as it reads."""
+    actor = actor_of(request)
+    return {
+        **words_panel(block, [block.body], actor),
+        **former_panel(block),
+        "review": review_now(actor),
+        "body_html": rendered(block.body),
+        "author": block.people[block.updated_by],
+        "flags": [
+            *flags({"body": block.body}),
+            *private_flags({"body": unapproved(block.body, block.approved_body)}, actor),
+        ],
+        "proposals": open_about(block, actor),
+        "clashes": clashes(block, lines_of(block.body), actor=actor),
+    }
+
+
+def _create_block(values: Values, actor: Actor) -> MemoryBlock:
+    given = {name: value for name, value in values.items() if name != "agent"}
+    return create_block(values["agent"].pk, actor=actor, values=given)
+
+
+def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None) -> MemoryBlock:
+    return write_block(block, actor=actor, values=values, read_at=read_at)
+
+
+def _approve_block(block: MemoryBlock, actor: Actor, said: Values) -> MemoryBlock:
+    return approve_block(block, actor=actor, read_at=said["read_at"])
+
+
+def _is_unapproved_block(block: MemoryBlock) -> bool:
+    return not block.is_approved
+
+
+class BlockAdmin(GovernedAdmin):
+    """Blocks of the tenant's agents."""
+
+    list_display = ("label", "agent", "beginning", "is_pinned", "is_read_only", "author", "updated")
+    list_filter = ("agent", "is_pinned", "is_read_only")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "label", "body")
+    search_help_text = "Search agent, label or text"
+    empty = "No memory block yet. Add one for what an agent should know under a name of its own, such as BusinessFacts."
+    add_fields = ("agent", "label", "body", "is_pinned", "is_read_only")
+    fields = ("label", "body", "is_pinned", "is_read_only")
+    counts: ClassVar = {"body": SECTION_CHARACTERS}
+    change_form_template = "console/memory/memory_block.html"
+    saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
+    creates = Creation(Act.BLOCK_WRITE, _create_block, add_fields)
+    amends = (Amendment(Act.BLOCK_WRITE, _write),)
+    buttons = (
+        Button(
+            "approve",
+            "Approve as it stands",
+            Act.BLOCK_APPROVE,
+            _approve_block,
+            done="Approved. While it is pinned, the next session of every customer carries it as prose.",
+            consequence="If you approve, and while the block is pinned, the next prompt of every customer of agent {agent}"
+            " carries this text as prose, as if you had written it; until then it is quoted data.",
+            when=_is_unapproved_block,
+            folded=False,
+        ),
+        dating_button(Act.BLOCK_SET_LINE_DATES, date_block),
+    )
+    panels = Panels(block_panels)
+
+    @admin.display(description="Body")
+    def beginning(self, block: MemoryBlock) -> str:
+        return block.body[:120] or "(empty)"
+
+    @admin.display(description="Written or approved by", ordering="updated_by")
+    def author(self, block: Any) -> str:
+        return str(block.people[block.updated_by])
+
+
+def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
+    """The body as it reads."""
+    actor = actor_of(request)
+    return {
+        **words_panel(memory, [memory.body], actor),
+        **former_panel(memory),
+        "review": review_now(actor),
+        "body_html": rendered(memory.body),
+        "author": memory.people[memory.updated_by],
+        "flags": [
+            *flags({"body": memory.body}),
+            *private_flags({"body": unapproved(memory.body, memory.approved_body)}, actor),
+        ],
+        "proposals": open_about(memory, actor),
+        "clashes": clashes(memory, lines_of(memory.body), actor=actor),
+    }
+
+
+def _create_memory(values: Values, actor: Actor) -> AgentMemory:
+    return create_memory(values["agent"].pk, actor=actor, body=values["body"])
+
+
+def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | None) -> AgentMemory:
+    return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
+
+
+def _approve_memory(memory: AgentMemory, actor: Actor, said: Values) -> AgentMemory:
+    return approve_memory(memory, actor=actor, read_at=said["read_at"])
+
+
+def _is_unapproved_memory(memory: AgentMemory) -> bool:
+    return not memory.is_approved
+
+
+class MemoryAdmin(GovernedAdmin):
+    """One memory per agent, written by the agent and corrected by people."""
+
+    list_display = ("agent", "beginning", "author", "whose_words", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "body")
+    search_help_text = "Search agent or text"
+    empty = "No agent remembers anything yet. Agents write here by themselves; you may write first."
+    add_fields = ("agent", "body")
+    fields = ("body",)
+    counts = dict.fromkeys(fields, SECTION_CHARACTERS)
+    change_form_template = "console/memory/agent_memory.html"
+    creates = Creation(Act.MEMORY_AMEND, _create_memory, add_fields)
+    amends = (Amendment(Act.MEMORY_AMEND, _amend),)
+    buttons = (
+        Button(
+            "approve",
+            "Approve as it stands",
+            Act.MEMORY_APPROVE,
+            _approve_memory,
+            done="Approved. The next session of every customer carries it as prose.",
+            consequence="If you approve, the next prompt of every customer of agent {agent} carries this text as prose,"
+            " as if you had written it; until then it is quoted data.",
+            when=_is_unapproved_memory,
+            folded=False,
+        ),
+        dating_button(Act.MEMORY_SET_LINE_DATES, date_memory),
+    )
+    panels = Panels(memory_panels)
+
+    @admin.display(description="Body")
+    def beginning(self, memory: AgentMemory) -> str:
+        return memory.body[:120] or "(empty)"
+
+    @admin.display(description="Written or approved by", ordering="updated_by")
+    def author(self, memory: Any) -> str:
+        return str(memory.people[memory.updated_by])

@@ -1,0 +1,97 @@
+"""Until when a line of memory holds, and when to look at it again: one form on the pages of memory, blocks and customers."""
+
+# ruff: noqa: ARG002  # Django calls filters by its own signatures.
+
+from collections.abc import Callable
+from datetime import datetime, time
+from typing import Any
+
+from django import forms
+from django.contrib.admin import SimpleListFilter
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.page_actions import Button, Values
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.memory.line_dates import due
+from apps.memory.line_ledger import Remembered
+from apps.memory.models import CustomerProfile, ProfileLine
+from apps.prompt.memory_lines.line_expiry import LineDates, last_moment
+from apps.tenants.tenant_clock import zone_of
+
+Dated = Remembered | CustomerProfile
+
+
+def _day(label: str, help_text: str) -> forms.DateField:
+    return forms.DateField(
+        required=False, label=label, help_text=help_text, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"})
+    )
+
+
+class DatedLine(Decision):
+    """A line as it stands, and its dates."""
+
+    line = Prose(label="The line", help_text="Exactly as it stands.", widget=UnfoldAdminTextInputWidget)
+    last_day = _day(
+        "Last day", "The last day on which it holds; later sessions do not carry it. Empty: it holds for good."
+    )
+    review_day = _day("Look at it again on", "From that day on it is listed under Lines of memory, To look at.")
+
+
+class DatedNote(DatedLine):
+    """The same of a customer."""
+
+    review_day = _day("Look at it again on", "From that day on the customer is listed under Customers, To look at.")
+
+
+def dating_button(act: Act, call: Callable[..., Dated], form: type[DatedLine] = DatedLine) -> Button:
+    """The button that gives a line its dates."""
+
+    def date(row: Any, actor: Actor, said: Values) -> Dated:
+        zone, last, review = zone_of(actor), said["last_day"], said["review_day"]
+        dates = LineDates(
+            last_moment(last.isoformat(), zone) if last else None,
+            datetime.combine(review, time(), zone) if review else None,
+        )
+        return call(row, actor=actor, line=said["line"], dates=dates, read_at=said["read_at"])
+
+    return Button(
+        "date",
+        "Say until when a line holds",
+        act,
+        date,
+        done="Saved. Sessions already open keep what they started with.",
+        form=form,
+    )
+
+
+class DueFilter(SimpleListFilter):
+    """What a person wanted to look at again, and what holds no more."""
+
+    title = "dates"
+    parameter_name = "due"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What is due, and what is over."""
+        return [("review", "To look at"), ("expired", "Holds no more")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The standing lines whose date has come."""
+        is_due = due(timezone.now()).get(self.value() or "")
+        return queryset if is_due is None else queryset.filter(is_due)
+
+
+class DueNotesFilter(DueFilter):
+    """The customers of whom such a line is noted."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Those with a standing line whose date has come."""
+        is_due = due(timezone.now()).get(self.value() or "")
+        if is_due is None:
+            return queryset
+        lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
+        return queryset.filter(Exists(lines.filter(is_due)))

@@ -1,0 +1,68 @@
+"""Lines of memory: whose words each is, since when, and what came in its place."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.http import urlencode
+
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Panels
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.framework.row_titles import moment
+from apps.console.framework.row_urls import url_of_carried, url_of_subject
+from apps.console.memory.line_dates import DueFilter
+from apps.console.review.provenance import SENTENCES
+from apps.conversations.models import Conversation
+from apps.governance.models import Taint
+from apps.memory.models import MemoryLine
+
+
+def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
+    """Who answers for it, the text it is of, and the conversation it came from."""
+    row = line.memory or line.block
+    source = Conversation.objects.visible_to(actor_of(request)).filter(pk=line.source_conversation_id or 0).first()
+    return {
+        "by": people_of(request)[line.author],
+        "taint_sentence": SENTENCES[Taint(line.taint)],
+        "text_url": url_of_subject(row._meta.label_lower, row.pk) if row else "",
+        "told_url": f"{url_of_carried(row)}?{urlencode({'line': line.text})}" if row else "",
+        "source": source,
+        "source_url": url_of_subject("conversations.conversation", source.pk) if source else "",
+        "follower_url": url_of_subject("memory.memoryline", line.superseded_by_id) if line.superseded_by_id else "",
+    }
+
+
+class MemoryLineAdmin(GovernedAdmin):
+    """Read-only: the ledger beside memory and blocks."""
+
+    list_display = ("beginning", "agent", "stands_in", "status", "whose_words", "author_name", "since", "until")
+    list_display_links = ("beginning",)
+    list_filter = ("status", DueFilter, "taint", "agent")
+    list_select_related = ("agent", "block")
+    search_fields = ("text", "agent__key")
+    search_help_text = "Search line or agent"
+    empty = "No line yet. Whatever agents and people write into memory or a block is listed here line by line."
+    fields = ()
+    change_form_template = "console/memory/memory_line.html"
+    panels = Panels(line_panels)
+
+    @admin.display(description="Line", ordering="text")
+    def beginning(self, line: MemoryLine) -> str:
+        return str(line)
+
+    @admin.display(description="Of")
+    def stands_in(self, line: MemoryLine) -> str:
+        return line.where
+
+    @admin.display(description="Written or approved by", ordering="author")
+    def author_name(self, line: Any) -> str:
+        return str(line.people[line.author])
+
+    @admin.display(description="Until", ordering="valid_until")
+    def until(self, line: MemoryLine) -> str:
+        return moment(line.valid_until) if line.valid_until else ""
+
+    @admin.display(description="Since", ordering="created_at")
+    def since(self, line: MemoryLine) -> str:
+        return moment(line.created_at)

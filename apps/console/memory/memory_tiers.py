@@ -1,0 +1,176 @@
+"""Distilled tiers of memory: what an agent's prompts say of the last days, weeks and months, and how each run went."""
+
+from typing import Any, Final
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.console.framework.badges import badge
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.markdown_rendering import rendered
+from apps.console.framework.page_actions import Amendment, Button, Panels, Values
+from apps.console.framework.row_titles import moment
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.learning.distillation.models import TierClock, TierRun
+from apps.learning.distillation.pipeline import facts_of_row
+from apps.learning.distillation.tier_editing import correct_tier, run_tier
+from apps.learning.distillation.tier_schedule import BUDGET_TOKENS, Tier
+from apps.llm.token_estimate import estimate_tokens
+from apps.memory.models import MemoryTier
+from apps.memory.tier_actions import approve_tier, clear_tier
+
+RUNS_SHOWN: Final = 20
+Status = MemoryTier.Status
+
+
+def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
+    """The text as it reads, its size, its next run and its latest runs."""
+    del request
+    of_tier = {"tenant_id": tier.tenant_id, "agent_id": tier.agent_id, "tier": tier.tier}
+    return {
+        "body_html": rendered(tier.body),
+        "facts": facts_of_row(tier),
+        "tokens": estimate_tokens(tier.body),
+        "budget": BUDGET_TOKENS[Tier(tier.tier)],
+        "clock": TierClock.objects.filter(**of_tier).first(),
+        "runs": TierRun.objects.filter(**of_tier)[:RUNS_SHOWN],
+    }
+
+
+def run_panels(run: Any, request: HttpRequest) -> dict[str, Any]:
+    """The tier it was for, where there is one by now."""
+    del request
+    return {"tier": MemoryTier.objects.filter(tenant_id=run.tenant_id, agent=run.agent_id, tier=run.tier).first()}
+
+
+def _correct(tier: MemoryTier, values: Values, actor: Actor, read_at: int | None) -> MemoryTier:
+    return correct_tier(tier, actor=actor, text=values["body"], read_at=read_at)
+
+
+def _approve(tier: MemoryTier, actor: Actor, said: Values) -> MemoryTier:
+    return approve_tier(tier, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _clear(tier: MemoryTier, actor: Actor, said: Values) -> None:
+    clear_tier(tier, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _run(tier: MemoryTier, actor: Actor, said: Values) -> MemoryTier:
+    del said
+    run_tier(tier.agent_id, tier.tier, actor=actor)
+    return tier
+
+
+def _is_unapproved(tier: MemoryTier) -> bool:
+    return not tier.is_approved
+
+
+def _has_facts(tier: MemoryTier) -> bool:
+    return bool(tier.tier != MemoryTier.Tier.SHORT)
+
+
+def _to_list(tier: MemoryTier) -> str:
+    del tier
+    return reverse("admin:memory_memorytier_changelist")
+
+
+class TierAdmin(GovernedAdmin):
+    """Up to three of an agent: written by the house, corrected by people."""
+
+    list_display = ("of_agent", "reaches", "beginning", "stands", "author", "updated")
+    list_display_links = ("of_agent",)
+    list_filter = ("agent", "tier", "status")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "body")
+    search_help_text = "Search agent or text"
+    empty = (
+        "Nothing has been distilled yet. Switch it on where an agent is set up: from the next night on, what its"
+        " conversations came to becomes part of its memory."
+    )
+    fields = ("body",)
+    change_form_template = "console/memory/memory_tier.html"
+    edit_label = "Correct it"
+    saved = "Saved. The next session carries it, and the next rewrite starts from it."
+    amends = (Amendment(Act.TIER_AMEND, _correct, when=_has_facts),)
+    panels = Panels(tier_panels)
+    buttons = (
+        Button(
+            "approve",
+            "Approve as it stands",
+            Act.TIER_APPROVE,
+            _approve,
+            done="Approved. The next session of every customer carries it as prose.",
+            consequence="The next prompt of every customer of agent {agent} carries this text as prose, until it is distilled"
+            " anew. What waits for a person is in no prompt until then; the rest is quoted data.",
+            form=OptionalReason,
+            when=_is_unapproved,
+            folded=False,
+        ),
+        Button(
+            "run",
+            "Distil now",
+            Act.TIER_RUN,
+            _run,
+            done="Asked for. Within a minute a run below tells what came of it.",
+            consequence="It is distilled within a minute, beside its plan.",
+        ),
+        Button(
+            "clear",
+            "Clear",
+            Act.TIER_CLEAR,
+            _clear,
+            done="Cleared. The next run begins it anew.",
+            consequence="The next session of agent {agent} carries nothing of this tier, and the next run begins it anew."
+            " The words stay in the history of changes.",
+            form=OptionalReason,
+            leads_to=_to_list,
+        ),
+    )
+
+    @admin.display(description="Agent", ordering="agent__key")
+    def of_agent(self, tier: MemoryTier) -> str:
+        return str(tier.agent)
+
+    @admin.display(description="Tier", ordering="tier")
+    def reaches(self, tier: MemoryTier) -> str:
+        return tier.get_tier_display()
+
+    @admin.display(description="Text")
+    def beginning(self, tier: MemoryTier) -> str:
+        return tier.body[:120] or "(empty)"
+
+    @admin.display(description="State", ordering="status")
+    def stands(self, tier: MemoryTier) -> Any:
+        return badge(tier.get_status_display())
+
+    @admin.display(description="Written or approved by", ordering="updated_by")
+    def author(self, tier: Any) -> str:
+        return str(tier.people[tier.updated_by])
+
+
+class TierRunAdmin(GovernedAdmin):
+    """Read-only: each run of the distiller, the latest first."""
+
+    list_display = ("when", "of_agent", "tier", "verdict", "why", "facts_before", "facts_after")
+    list_display_links = ("when",)
+    list_filter = ("verdict", "tier", "agent")
+    list_select_related = ("agent",)
+    empty = "No run yet. Tiers are distilled by the clock once an agent is set up so, or when you ask for it."
+    fields = ()
+    change_form_template = "console/memory/memory_tier_run.html"
+    panels = Panels(run_panels)
+
+    @admin.display(description="When", ordering="created_at")
+    def when(self, run: TierRun) -> str:
+        return moment(run.created_at)
+
+    @admin.display(description="Agent", ordering="agent__key")
+    def of_agent(self, run: TierRun) -> str:
+        return str(run.agent)
+
+    @admin.display(description="Why")
+    def why(self, run: TierRun) -> str:
+        return " ".join(run.reasons)[:160]

@@ -1,0 +1,124 @@
+"""The notebook: what agents keep in mind for later, by people's words and by their own."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import DateTimeField
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.widgets import INPUT_CLASSES
+
+from apps.console.framework.badges import badge
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.row_titles import moment
+from apps.console.review.content_flags import flags
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
+from apps.notebook.models import Note
+from apps.notebook.rules import SCRATCH_KEPT, is_due
+
+NEW = ("kind", "text", "due_at", "end_user_key")
+CHANGED = ("text", "due_at")
+# One field as browsers have it, in the tenant's time.
+MOMENT = forms.DateTimeInput(
+    attrs={"type": "datetime-local", "step": "1", "class": " ".join(INPUT_CLASSES)}, format="%Y-%m-%dT%H:%M:%S"
+)
+
+
+def note_panels(note: Any, request: HttpRequest) -> dict[str, Any]:
+    """What is odd about its words, and whether its time has come."""
+    del request
+    return {
+        "flags": flags({"text": note.text}),
+        "is_due": is_due(note.due_at, timezone.now()),
+        "scratch_days": SCRATCH_KEPT.days,
+    }
+
+
+def _write(values: Values, actor: Actor) -> Note:
+    return write_note(values["agent"].pk, actor=actor, values={name: values[name] for name in NEW})
+
+
+def _amend(note: Note, values: Values, actor: Actor, read_at: int | None) -> Note:
+    return amend_note(note, actor=actor, values={name: values[name] for name in CHANGED}, read_at=read_at)
+
+
+def _finish(note: Note, actor: Actor, said: Values) -> Note:
+    return finish_note(note, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _drop(note: Note, actor: Actor, said: Values) -> Note:
+    return drop_note(note, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_open(note: Note) -> bool:
+    return bool(note.status == Note.Status.OPEN)
+
+
+class NoteAdmin(GovernedAdmin):
+    """What is open first; what was done or dropped stays to be read."""
+
+    list_display = ("beginning", "kind", "agent", "about", "due", "whose_words", "state_shown")
+    list_display_links = ("beginning",)
+    list_filter = ("agent", "kind")
+    list_select_related = ("agent",)
+    search_fields = ("text", "end_user_key")
+    search_help_text = "Search text or customer"
+    tabs = Tabs("status", tuple(Note.Status.choices), first=Note.Status.OPEN.value)
+    empty = (
+        "Nothing is noted here. Add a reminder or a task for an agent; one that keeps a notebook writes its own too."
+    )
+    add_fields = ("agent", *NEW)
+    fields = CHANGED
+    formfield_overrides: ClassVar = {DateTimeField: {"form_class": forms.DateTimeField, "widget": MOMENT}}
+    change_form_template = "console/memory/note.html"
+    edit_label = "Change it"
+    saved = "Saved. Sessions already open keep what they were told."
+    creates = Creation(Act.NOTE_WRITE, _write, add_fields)
+    amends = (Amendment(Act.NOTE_AMEND, _amend, when=_is_open),)
+    panels = Panels(note_panels)
+    buttons = (
+        Button(
+            "finish",
+            "It is done",
+            Act.NOTE_FINISH,
+            _finish,
+            done="Done. No later session is told of it.",
+            consequence="Sessions that open from now on are not told of it. It stays to be read here.",
+            form=OptionalReason,
+            when=_is_open,
+            tone="primary",
+        ),
+        Button(
+            "drop",
+            "Drop it",
+            Act.NOTE_DROP,
+            _drop,
+            done="Dropped. No later session is told of it.",
+            consequence="It no longer matters: sessions that open from now on are not told of it.",
+            form=OptionalReason,
+            when=_is_open,
+            tone="danger",
+        ),
+    )
+
+    @admin.display(description="Note", ordering="text")
+    def beginning(self, note: Note) -> str:
+        return str(note)
+
+    @admin.display(description="About", ordering="end_user_key")
+    def about(self, note: Note) -> str:
+        return note.end_user_key or "all it does"
+
+    @admin.display(description="Due", ordering="due_at")
+    def due(self, note: Note) -> str:
+        return moment(note.due_at) if note.due_at else "—"
+
+    @admin.display(description="State", ordering="status")
+    def state_shown(self, note: Note) -> SafeString:
+        return badge(note.status)

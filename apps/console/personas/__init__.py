@@ -1,0 +1,1 @@
+"""Console: personas, overlays, identity cards and standing rules."""

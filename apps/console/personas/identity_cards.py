@@ -1,0 +1,57 @@
+"""Identity cards: whom an agent represents, always or on one line."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.explain.prompt_preview import slot_text
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.personas.actions import create_identity_card, write_identity_card
+from apps.personas.models import CARD_TEXTS, IdentityCard
+from apps.personas.rules import PARAGRAPH_CHARACTERS
+from apps.prompt.prompt_input import Slot
+
+WRITTEN = ("line_key", *CARD_TEXTS)
+
+
+def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
+    """Slot 1 as the next session will carry it; what stands on a line's card goes into the turn instead."""
+    return {"preview": "" if card.line_key else slot_text(card.agent, Slot.PERSONA, actor_of(request))}
+
+
+def _create(values: Values, actor: Actor) -> IdentityCard:
+    given = {name: values[name] for name in WRITTEN}
+    return create_identity_card(values["agent"].pk, actor=actor, values=given)
+
+
+def _amend(card: IdentityCard, values: Values, actor: Actor, read_at: int | None) -> IdentityCard:
+    given = {name: values[name] for name in CARD_TEXTS}
+    return write_identity_card(card, actor=actor, values=given, read_at=read_at)
+
+
+class IdentityCardAdmin(GovernedAdmin):
+    """The card of each agent, and those of lines where somebody else is in charge."""
+
+    list_display = ("agent", "line", "business_name", "assigned_name", "version", "updated")
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "line_key", "business_name", "assigned_name")
+    search_help_text = "Search agent, line or name"
+    empty = "No identity card here. Add one to tell an agent which business and which person it writes for."
+    add_fields = ("agent", *WRITTEN)
+    fields = WRITTEN
+    counts = dict.fromkeys(("hours", "signature"), PARAGRAPH_CHARACTERS)
+    change_form_template = "console/personas/identity_card.html"
+    saved = "Saved. The agent's own card holds from the next session on, a line's card from the next message there."
+    creates = Creation(Act.IDENTITY_CARD_WRITE, _create, add_fields)
+    amends = (Amendment(Act.IDENTITY_CARD_WRITE, _amend),)
+    panels = Panels(card_panels)
+
+    @admin.display(description="Line", ordering="line_key")
+    def line(self, card: IdentityCard) -> str:
+        return card.line_key or "(the agent's own)"

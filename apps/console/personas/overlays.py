@@ -1,0 +1,57 @@
+"""Overlays: what an operator adds to an agent's persona, read after it."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.explain.prompt_preview import slot_text, typed
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.personas.actions import create_overlay, write_overlay
+from apps.personas.models import PersonaOverlay
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import SECTION_CHARACTERS
+
+
+def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
+    """Slot 1 as the next session will carry it, or would with what was typed."""
+    would = typed(overlay, request, ("text",))
+    return {
+        "preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request), would),
+        "previewed": would is not None,
+        "is_previewed": overlay.agent.has_learning,
+    }
+
+
+def _create(values: Values, actor: Actor) -> PersonaOverlay:
+    return create_overlay(values["agent"].pk, actor=actor, text=values["text"])
+
+
+def _amend(overlay: PersonaOverlay, values: Values, actor: Actor, read_at: int | None) -> PersonaOverlay:
+    return write_overlay(overlay, actor=actor, text=values["text"], read_at=read_at)
+
+
+class OverlayAdmin(GovernedAdmin):
+    """One overlay per agent, written by people only."""
+
+    list_display = ("agent", "beginning", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "text")
+    search_help_text = "Search agent or text"
+    empty = "No overlay here. Add one to adjust how an agent speaks without touching its persona."
+    add_fields = ("agent", "text")
+    fields = ("text",)
+    counts = dict.fromkeys(fields, SECTION_CHARACTERS)
+    change_form_template = "console/personas/overlay.html"
+    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    creates = Creation(Act.OVERLAY_WRITE, _create, add_fields)
+    amends = (Amendment(Act.OVERLAY_WRITE, _amend),)
+    panels = Panels(overlay_panels)
+
+    @admin.display(description="Text")
+    def beginning(self, overlay: PersonaOverlay) -> str:
+        return overlay.text[:120] or "(cleared)"

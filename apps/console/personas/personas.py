@@ -1,0 +1,114 @@
+"""Personas: the live sections, what the model sees of them, and what the agent proposes."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.explain.prompt_preview import slot_text, typed
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of, settings_of
+from apps.console.review.inbox_filters import open_about
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
+from apps.personas.models import SECTIONS, Persona
+from apps.personas.templates import persona_templates
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import SECTION_CHARACTERS
+
+
+def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
+    """Slot 1 as the next session will carry it, or would with what was typed, and the open proposals."""
+    actor, would = actor_of(request), typed(persona, request, SECTIONS)
+    return {
+        "preview": slot_text(persona.agent, Slot.PERSONA, actor, would),
+        "previewed": would is not None,
+        "is_previewed": persona.status == Persona.Status.ACTIVE and persona.agent.has_learning,
+        "proposals": open_about(persona, actor),
+    }
+
+
+def begun_with(request: HttpRequest) -> dict[str, Any]:
+    """What a new one begins with: a template in the tenant's name (`template`), or another agent's words (`clone`); Z-18."""
+    asked = request.GET
+    for template in persona_templates():
+        if template.key == asked.get("template"):
+            return template.sections(settings_of(request).tenant.name)
+    if (cloned := asked.get("clone", "")).isdecimal():
+        return Persona.objects.visible_to(actor_of(request)).filter(pk=cloned).values(*SECTIONS).first() or {}
+    return {}
+
+
+def _create(values: Values, actor: Actor) -> Persona:
+    return create_persona(values["agent"].pk, actor=actor, values={name: values[name] for name in SECTIONS})
+
+
+def _amend(persona: Persona, values: Values, actor: Actor, read_at: int | None) -> Persona:
+    return amend_persona(persona, actor=actor, values=values, read_at=read_at)
+
+
+def _archive(persona: Persona, actor: Actor, said: Values) -> Persona:
+    return archive_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _activate(persona: Persona, actor: Actor, said: Values) -> Persona:
+    return activate_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_active(persona: Persona) -> bool:
+    return bool(persona.status == Persona.Status.ACTIVE)
+
+
+def _is_archived(persona: Persona) -> bool:
+    return bool(persona.status == Persona.Status.ARCHIVED)
+
+
+class PersonaAdmin(GovernedAdmin):
+    """Identity and voice of each agent."""
+
+    list_display = ("agent", "status", "opening", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "identity")
+    search_help_text = "Search agent or identity"
+    tabs = Tabs("status", tuple(Persona.Status.choices), first=Persona.Status.ACTIVE)
+    empty = "No persona here. Until an agent has one it speaks by the default prompt; add one to give it a voice."
+    add_fields = ("agent", *SECTIONS)
+    fields = SECTIONS
+    counts = dict.fromkeys(SECTIONS, SECTION_CHARACTERS)
+    change_form_template = "console/personas/persona.html"
+    list_before_template = "console/personas/personas_list_header.html"
+    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    creates = Creation(Act.PERSONA_CREATE, _create, add_fields, begins=begun_with)
+    amends = (Amendment(Act.PERSONA_AMEND, _amend),)
+    panels = Panels(persona_panels)
+    buttons = (
+        Button(
+            "archive",
+            "Archive",
+            Act.PERSONA_ARCHIVE,
+            _archive,
+            done="Archived. The next session goes without it; overlay, identity card and rules stay.",
+            consequence="The next session of agent {agent} goes without it; overlay, identity card and rules stay.",
+            form=OptionalReason,
+            when=_is_active,
+            tone="danger",
+        ),
+        Button(
+            "activate",
+            "Activate",
+            Act.PERSONA_ACTIVATE,
+            _activate,
+            done="Active. The next session speaks by this persona again.",
+            consequence="The next session of agent {agent} speaks by this persona again.",
+            form=OptionalReason,
+            when=_is_archived,
+            tone="primary",
+        ),
+    )
+
+    @admin.display(description="Identity")
+    def opening(self, persona: Persona) -> str:
+        return persona.identity[:120] or "(empty)"

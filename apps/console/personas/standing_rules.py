@@ -1,0 +1,109 @@
+"""Rules: what every agent of the organisation keeps to, and what one agent does besides."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.explain.prompt_preview import text_of_rows
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
+from apps.personas.models import StandingRule
+from apps.personas.rules import RULE_CHARACTERS
+from apps.prompt.prompt_input import Slot
+from apps.prompt.text_limits import RULES_CHARACTERS
+from apps.tenants.models import Agent
+
+WORDED = ("text", "position")
+
+
+def rule_panels(rule: StandingRule, request: HttpRequest) -> dict[str, Any]:
+    """The rules as the next session carries them, and how much room they take beside each other."""
+    actor = actor_of(request)
+    reader = rule.agent or Agent.objects.visible_to(actor).filter(has_learning=True).first()
+    beside = StandingRule.objects.visible_to(actor).active().filter(agent=rule.agent)
+    return {
+        "reader": reader,
+        "preview": text_of_rows(reader, Slot.CONTRACT, StandingRule, actor) if reader else "",
+        "characters": sum(len(text) for text in beside.values_list("text", flat=True)),
+        "room": RULES_CHARACTERS,
+    }
+
+
+def _create(values: Values, actor: Actor) -> StandingRule:
+    agent = values["agent"]
+    return add_rule(agent.pk if agent else None, actor=actor, text=values["text"], position=values["position"])
+
+
+def _amend(rule: StandingRule, values: Values, actor: Actor, read_at: int | None) -> StandingRule:
+    return amend_rule(rule, actor=actor, values={name: values[name] for name in WORDED}, read_at=read_at)
+
+
+def _retire(rule: StandingRule, actor: Actor, said: Values) -> StandingRule:
+    return retire_rule(rule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _restore(rule: StandingRule, actor: Actor, said: Values) -> StandingRule:
+    return restore_rule(rule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_active(rule: StandingRule) -> bool:
+    return bool(rule.status == StandingRule.Status.ACTIVE)
+
+
+def _is_retired(rule: StandingRule) -> bool:
+    return bool(rule.status == StandingRule.Status.RETIRED)
+
+
+class RuleAdmin(GovernedAdmin):
+    """Rules in the order of the prompt: the organisation's, then each agent's."""
+
+    list_display = ("beginning", "agent", "position", "status", "version", "updated")
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "text")
+    search_help_text = "Search agent or text"
+    tabs = Tabs("status", tuple(StandingRule.Status.choices), first=StandingRule.Status.ACTIVE)
+    empty = "No rule here. Add one to tell all agents, or one of them, what they must always or never do."
+    empty_value_display = "the organisation"
+    add_fields = ("agent", *WORDED)
+    fields = WORDED
+    counts = dict.fromkeys(("text",), RULE_CHARACTERS)
+    change_form_template = "console/personas/standing_rule.html"
+    saved = "Saved. While it is active, the next session keeps to it; sessions already open stay as they are."
+    creates = Creation(Act.RULE_ADD, _create, add_fields)
+    amends = (Amendment(Act.RULE_AMEND, _amend),)
+    panels = Panels(rule_panels)
+    buttons = (
+        Button(
+            "retire",
+            "Retire",
+            Act.RULE_RETIRE,
+            _retire,
+            done="Retired. The next session goes without it.",
+            consequence="The next session of whoever keeps to this rule goes without it.",
+            form=OptionalReason,
+            when=_is_active,
+            tone="danger",
+        ),
+        Button(
+            "restore",
+            "Restore",
+            Act.RULE_RESTORE,
+            _restore,
+            done="Restored. The next session keeps to it again.",
+            consequence="The next session of whoever kept to this rule keeps to it again.",
+            form=OptionalReason,
+            when=_is_retired,
+            tone="primary",
+        ),
+    )
+
+    @admin.display(description="Rule")
+    def beginning(self, rule: StandingRule) -> str:
+        return rule.text[:120]

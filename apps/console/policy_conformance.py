@@ -1,0 +1,87 @@
+"""Whether the console's pages take what the policy governs, and which form or button is which act."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Creation
+from apps.console.site import site
+from apps.governance.actors import Role
+from apps.governance.authorization import subject_of
+from apps.governance.models import Governed
+from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.table import POLICY, Act
+
+
+def offers() -> dict[Act, list[str]]:
+    """Each act with the forms and buttons that perform it."""
+    found: dict[Act, list[str]] = defaultdict(list)
+    for page in pages():
+        plural = page.model._meta.verbose_name_plural
+        if page.creates:
+            found[page.creates.act].append(f"{plural}: add")
+        for amendment in page.amends:
+            found[amendment.act].append(f"{plural}: edit")
+        for button in page.buttons:
+            found[button.act].append(f"{plural}: {button.label}")
+    # The switcher stands outside every tenant's books, so no page of a row declares these.
+    found[Act.TENANT_ENTER].append("tenants: Enter")
+    found[Act.TENANT_LEAVE].append("banner: Leave")
+    found[Act.MEMBER_ACCEPT].append("invitation: Join")
+    # A member's own page, of no row of the books.
+    found[Act.CONVERSATION_TALK].append("assistant: Begin")
+    found[Act.MEMBER_OVERLAY_WRITE].append("assistant: How it works for you")
+    # One page for both.
+    found[Act.AGENT_CREATE].append("new agent: Make it")
+    found[Act.PERSONA_CREATE].append("new agent: Make it")
+    # These wait for somebody else, so they are no buttons of the request's transaction.
+    found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
+    found[Act.TOOL_SERVER_REFRESH].append("tool servers: Ask what it offers")
+    return found
+
+
+def pages() -> Iterator[GovernedAdmin]:
+    """Every page that declares acts."""
+    for model, page in site._registry.items():
+        if isinstance(page, GovernedAdmin) and issubclass(model, Governed):
+            yield page
+
+
+def departures() -> Iterator[str]:
+    """Forms that take more or show less than their act governs, and acts on rows of another noun."""
+    for page in pages():
+        named = f"{type(page).__module__}.{type(page).__name__}"
+        if page.creates:
+            yield from (f"{named} {line}" for line in _of_creation(page, page.creates))
+        for amendment in page.amends:
+            yield from (f"{named} {line}" for line in _of_amendment(page, amendment))
+        for button in page.buttons:
+            rule = POLICY[button.act]
+            if not (rule.makes or button.on_others) and subject_of(button.act, Role.OPERATOR) != _noun(page):
+                yield f"{named}: the button {button.label} is {button.act.value}, an act on other rows."
+
+
+def _of_creation(page: GovernedAdmin, creation: Creation) -> Iterator[str]:
+    rule = POLICY[creation.act]
+    if not rule.makes or creation.act.noun != _noun(page):
+        yield f"adds by {creation.act.value}, which makes no {_noun(page)}."
+    governed = rule.writes(adding=True)
+    # An act without governed fields is allowed or not as a whole.
+    columns = {field.name for field in page.model._meta.concrete_fields}
+    if governed and (beyond := sorted(columns & set(creation.takes) - governed)):
+        yield f"adds by {creation.act.value}; its form takes {', '.join(beyond)}, which the act does not govern."
+
+
+def _of_amendment(page: GovernedAdmin, amendment: Amendment) -> Iterator[str]:
+    rule = POLICY[amendment.act]
+    if not rule.changes or amendment.act.noun != _noun(page):
+        yield f"edits by {amendment.act.value}, which changes no {_noun(page)}."
+    if unseen := sorted(rule.writes(adding=False) - set(page.fields or ())):
+        yield f"edits by {amendment.act.value} and does not show {', '.join(unseen)}, which it governs."
+
+
+def _noun(page: GovernedAdmin) -> str:
+    return str(page.model.noun)
+
+
+join(Surface("console", offers, departures))

@@ -1,0 +1,75 @@
+"""What a reviewer should look at in a text: what the prompt would neutralise, and what seems to be meant for the model.
+
+What looks like somebody's in words that no person has approved and that would reach every customer.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from apps.governance.actors import Actor
+from apps.prompt.injection_scanner.rule_language import Suspicion
+from apps.prompt.injection_scanner.scanner import scan
+from apps.prompt.prompt_input import Rule
+from apps.prompt.sanitizer.clean import sanitize
+from apps.tenants.pii_flags import private_in
+
+LONGEST = 100_000
+QUOTED_CHARACTERS = 120
+NEUTRALISED = {
+    Rule.ESCAPED: "A line looks like one of the prompt's own titles or separators.",
+    Rule.INVISIBLE: "It holds invisible or direction-changing characters.",
+    Rule.ROLE_CONTROL: "It tries to speak as another role or to override instructions.",
+    Rule.TRUNCATED: "It is longer than the model may be given.",
+}
+SUSPECTED = {
+    Suspicion.OVERRIDE: "It seems to override instructions.",
+    Suspicion.NEW_TASK: "It seems to put another task in place of the agent's.",
+    Suspicion.EXTRACTION: "It seems to ask for the prompt or for secrets.",
+    Suspicion.PERSONA: "It seems to give the agent another role.",
+    Suspicion.POLICY_REMOVAL: "It seems to lift limits or rules.",
+    Suspicion.OUTPUT_HIJACK: "It seems to dictate the agent's answer.",
+    Suspicion.EXFILTRATION: "It seems to send something to an outside address.",
+    Suspicion.FORGED_ROLE: "It poses as another speaker.",
+    Suspicion.FORGED_SECTION: "It poses as a part of the prompt.",
+    Suspicion.FORGED_RESULT: "It poses as a tool call or its result.",
+    Suspicion.ENCODED_PAYLOAD: "It holds encoded text that reads like one of these when decoded.",
+    Suspicion.HIDDEN_CHARACTERS: "It hides text in characters that nobody sees.",
+    Suspicion.CROWDED: "It holds so many suspicious beginnings that not all were read.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One sentence for the reviewer, with the field it is about and the words it points at."""
+
+    sentence: str
+    field: str
+    words: str = ""
+
+
+def flags(texts: Mapping[str, str]) -> list[Flag]:
+    """All that stands out in some texts, field by field. It advises; the decision is the reviewer's."""
+    return [flag for field, text in texts.items() for flag in dict.fromkeys(_flags(field.replace("_", " "), text))]
+
+
+def _flags(field: str, text: str) -> Iterator[Flag]:
+    for rule in sanitize(text, LONGEST).notes:
+        yield Flag(NEUTRALISED[rule], field)
+    for finding in scan(text):
+        words = " ".join(text[finding.start : finding.end].split())
+        cut = "…" if len(words) > QUOTED_CHARACTERS else ""
+        yield Flag(SUSPECTED[finding.rule], field, words[:QUOTED_CHARACTERS] + cut)
+
+
+def private_flags(texts: Mapping[str, str], actor: Actor) -> list[Flag]:
+    """Field by field; the reviewer knows whether it is the house's own."""
+    return [
+        Flag(f"It holds what looks like somebody's ({found.kind}).", found.place.replace("_", " "), found.words)
+        for found in private_in(texts, actor=actor)
+    ]
+
+
+def unapproved(body: str, approved: str) -> str:
+    """The lines of a text that nobody has vouched for."""
+    passed = frozenset(line.strip() for line in approved.splitlines())
+    return "\n".join(line for line in body.splitlines() if line.strip() not in passed)

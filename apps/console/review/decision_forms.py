@@ -1,0 +1,131 @@
+"""Forms of decisions on proposals; the fields of one that changes words follow the words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+
+from apps.console.framework.forms import Confirming, Decision, OptionalReason, Prose
+from apps.console.framework.text_diffs import label_of
+from apps.console.review.proposal_wording import as_text
+from apps.governance.models import Proposal
+
+TEXT, LINES, DAYS = "text__", "lines__", "days__"
+KINDS = (TEXT, LINES, DAYS)
+TAKE = "take__"
+
+
+def typed_over(words: Mapping[str, Any]) -> dict[str, str]:
+    """The words of a proposal as a form begins with them; lines stand one below the other, a line's day before it."""
+    return {_kind(value) + name: as_text(value) for name, value in words.items()}
+
+
+class Rejection(OptionalReason):
+    """A no, and why in a word."""
+
+    reason_code = forms.ChoiceField(
+        choices=Proposal.Reason.choices,
+        label="What is wrong with it",
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+    field_order = ("reason_code", "reason")
+
+
+class Snooze(Decision):
+    """Until when it is put off."""
+
+    days = forms.TypedChoiceField(
+        label="For",
+        coerce=int,
+        choices=[(1, "a day"), (3, "three days"), (7, "a week"), (30, "thirty days")],
+        initial=1,
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+
+
+class Yes(Confirming):
+    """A yes to exactly the bytes of a proposal."""
+
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class Wording(forms.Form):
+    """A decision that may change the words: one field for each, named by whoever fills the form."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        named = [name for name in self.data or self.initial if name.startswith(KINDS)]
+        self.fields |= {name: _field(name) for name in named}
+        self.order_fields([*named, *(name for name in self.fields if name not in named)])
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The words as they were typed."""
+        return {name: value for name, value in self.cleaned_data.items() if name.startswith(KINDS)}
+
+    def clean(self) -> dict[str, Any]:
+        """The words stand apart from what is said about them."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        return {**cleaned, "typed": self.typed, "content": dict(_words(self.typed))}
+
+
+class EditedYes(Wording, Yes):
+    """A yes to what the reviewer makes of the words."""
+
+    target_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+
+class SomeSections(Yes):
+    """A yes to some sections, each with a box to tick; whoever fills the form says which are offered."""
+
+    offered = forms.CharField(widget=forms.HiddenInput)
+    takes_words = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.named = str((self.data or self.initial).get("offered", "")).split()
+        boxes = {TAKE + name: _box(name) for name in self.named}
+        self.fields |= boxes
+        self.order_fields([*boxes, *(name for name in self.fields if name not in boxes)])
+
+    def clean(self) -> dict[str, Any]:
+        """No section at all is no yes."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        sections = [name for name in self.named if cleaned.get(TAKE + name)]
+        if not sections:
+            self.add_error(None, "Tick at least one section. To take none of them, reject the proposal.")
+        return {**cleaned, "sections": sections}
+
+
+class Rebasing(Wording, Decision):
+    """The words over what is live now."""
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return DAYS
+    return LINES if isinstance(value, list) else TEXT
+
+
+def _box(name: str) -> forms.BooleanField:
+    return forms.BooleanField(required=False, label=label_of(name).capitalize(), widget=UnfoldBooleanWidget)
+
+
+def _field(name: str) -> Prose:
+    kind = next(kind for kind in KINDS if name.startswith(kind))
+    plain = label_of(name.removeprefix(kind)).capitalize()
+    told = {TEXT: "", LINES: ", one to a line", DAYS: ", a day and its line to each line"}[kind]
+    return Prose(required=False, label=plain + told, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+
+
+def _words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    for name, value in typed.items():
+        lines = [line.strip() for line in value.splitlines() if line.strip()]
+        if name.startswith(TEXT):
+            yield name.removeprefix(TEXT), value
+        elif name.startswith(LINES):
+            yield name.removeprefix(LINES), lines
+        elif lines:
+            dated = (line.partition(" ") for line in lines)
+            yield name.removeprefix(DAYS), {line.strip(): day for day, _, line in dated}

@@ -1,0 +1,212 @@
+"""The inbox of proposals: how it is divided, what it can be narrowed to, and which one a reviewer reads next."""
+
+# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from django.contrib.admin import RelatedFieldListFilter, SimpleListFilter
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.framework.change_lists import ALL, TAB, TabbedList
+from apps.console.framework.page_actions import Tab
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.review.saved_filters import Shelf, shelf_of
+from apps.governance.actors import Actor
+from apps.governance.governed_write import may
+from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import UNDO_WITHIN
+from apps.learning.extraction.models import Extraction
+from apps.review.models import Comment
+from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
+
+Kind = Proposal.Kind
+KIND, OTHER = "kind", "other"
+AGE, OVERDUE = "age", "overdue"
+CLAIM, MINE = "claim", "mine"
+WAITING = "waiting"
+UNDOABLE_SHOWN = 3
+EMPTY = {
+    "snoozed": "Nothing is put off. What somebody puts off until later stands here, and comes back by itself.",
+    "needs_second_reviewer": "Nothing waits for a second reviewer. What one has approved and another has to approve stands here.",
+    "decided": "Nothing has been decided yet. What is approved or rejected stays here: who decided, when and why.",
+    "expired": "Nothing has expired. What nobody decides on in time closes by itself, and can be reopened from here.",
+    "quarantined": "Nothing is held apart. What somebody quarantines stands here until it is released.",
+}
+
+
+class Inbox(TabbedList):
+    """The list of proposals: queues overlap, so each is counted by its own condition."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The proposals of the queue."""
+        every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        self.queues = queues(timezone.now())
+        self.request = request
+        asked = request.GET.get(TAB) or WAITING
+        self.tab = asked if asked in self.queues else ALL
+        within = every if self.tab == ALL else every.filter(self.queues[self.tab])
+        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
+        return rows
+
+    def is_tab(self, name: str) -> bool:
+        """Its tabs are the queues."""
+        return name == ALL or name in LABELS
+
+    def divided(self) -> dict[str, QuerySet[Any]]:
+        """The proposals of each queue."""
+        return {name: self.untabbed.filter(within) for name, within in self.queues.items()}
+
+    def tabs(self) -> Iterator[Tab]:
+        """Every queue with its length."""
+        for name, label in (*LABELS.items(), (ALL, "All")):
+            yield Tab(label, self.tallies[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
+
+    @property
+    def empty(self) -> str:
+        """What a queue without proposals is for."""
+        return EMPTY.get(self.tab, super().empty)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether more was asked for than a place in the menu asks for."""
+        of_the_menu = {KIND} if self.params.get(KIND) in {Kind.SKILL_NEW.value, OTHER} else set()
+        return bool(self.query or self.get_filters_params().keys() - of_the_menu)
+
+    def undoable(self) -> list[Proposal]:
+        """What the reader may still take back."""
+        return just_applied(actor_of(self.request))
+
+    def shelf(self) -> Shelf:
+        """The filters that the reader saved, and those that others share."""
+        return shelf_of(self.request, self.list_display)
+
+    @property
+    def has_open(self) -> bool:
+        """Whether any row can be ticked."""
+        return any(row.state == Proposal.State.OPEN for row in self.result_list)
+
+
+def _seconding() -> QuerySet[Any]:
+    """How many later conversations an extraction laid to a draft that waits."""
+    found = Extraction.objects.filter(verdict=Extraction.Verdict.SUPPORTS, skill=OuterRef("target_id")).order_by()
+    return found.values("skill").annotate(count=Count("pk")).values("count")
+
+
+# They stand in the journal of extractions and not in the proposal: nothing changes under the hands of whoever reads it.
+SECONDED: Final = Case(When(kind=Kind.SKILL_NEW, then=Coalesce(Subquery(_seconding()), 0)), default=0)
+# What speaks for a proposal, to be sorted by.
+EVIDENCE: Final = F("support_count") + SECONDED
+
+
+def _comments() -> QuerySet[Any]:
+    """How many comments stand on each proposal."""
+    said = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
+    return said.values("proposal").annotate(count=Count("pk")).values("count")
+
+
+class KindFilter(SimpleListFilter):
+    """New skills come in by the dozen, so everything else can be read without them."""
+
+    title = "kind"
+    parameter_name = KIND
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every kind, and all but new skills."""
+        return [(OTHER, "All but new skills"), *Kind.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals of the kind."""
+        if self.value() is None:
+            return queryset
+        return queryset.exclude(kind=Kind.SKILL_NEW) if self.value() == OTHER else queryset.filter(kind=self.value())
+
+
+class AgentFilter(RelatedFieldListFilter):
+    """Whose it is. Agents have their names from what the rows are read with."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        """Every agent of the tenant, by its number."""
+        return people_of(request).agents()
+
+
+class ClaimFilter(SimpleListFilter):
+    """Who is looking at it."""
+
+    title = "claim"
+    parameter_name = CLAIM
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Whose claims."""
+        return [(MINE, "Claimed by me"), ("none", "Claimed by nobody")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals with such a claim."""
+        looked_at = claimed(timezone.now())
+        if self.value() == MINE:
+            return queryset.filter(claimed_by(actor_of(request), timezone.now()))
+        return queryset.exclude(looked_at) if self.value() == "none" else queryset
+
+
+class AgeFilter(SimpleListFilter):
+    """How long it has been asked for."""
+
+    title = "age"
+    parameter_name = AGE
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What waits for too long."""
+        return [(OVERDUE, f"Older than {OVERDUE_AFTER.days} days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals of that age."""
+        return queryset.filter(overdue(timezone.now())) if self.value() == OVERDUE else queryset
+
+
+def waiting(actor: Actor) -> ProposalQuerySet:
+    """What waits for a person now."""
+    return Proposal.objects.visible_to(actor).waiting(timezone.now())
+
+
+def claimed_by(actor: Actor, now: datetime) -> Q:
+    """What this person is looking at."""
+    return claimed(now) & Q(claimed_by_id=actor.user_id)
+
+
+def next_to_decide(actor: Actor) -> ProposalQuerySet:
+    """What waits: first what this person is looking at, then whatever waited longest."""
+    mine = claimed_by(actor, timezone.now())
+    return waiting(actor).annotate(is_mine=Case(When(mine, then=True), default=False)).order_by("-is_mine", "pk")
+
+
+def open_about(row: Governed, actor: Actor) -> ProposalQuerySet:
+    """What nobody has decided on about a row, put off or not."""
+    return Proposal.objects.visible_to(actor).open().about(row).select_related("agent")
+
+
+def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
+    """The one to read next: further down the list, then from its top; not what waits for others than the reader."""
+    agreed = Approval.objects.filter(
+        proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
+    )
+    elsewhere = claimed(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
+    rows = waiting(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
+    # What was removed has no place in the list any more.
+    beyond = rows.filter(pk__lt=after.pk).first() if after.pk else None
+    return beyond or rows.first()
+
+
+def just_applied(actor: Actor) -> list[Proposal]:
+    """What this person applied less than a minute ago and may take back, the latest first."""
+    if not may(actor, Act.PROPOSAL_UNDO):
+        return []
+    since = timezone.now() - UNDO_WITHIN
+    rows = Proposal.objects.visible_to(actor).filter(
+        state=Proposal.State.APPLIED, decided_by_id=actor.user_id, decided_at__gt=since
+    )
+    return list(rows.order_by("-decided_at")[:UNDOABLE_SHOWN])

@@ -1,0 +1,431 @@
+"""What the buttons of a proposal call, when each is worth showing, and where one lands after it.
+
+What a person can do with a proposal: each button one decision.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.framework.forms import Decision, OptionalReason, ReasonedDecision
+from apps.console.framework.page_actions import Button, Values
+from apps.console.framework.row_titles import title_of
+from apps.console.review.comments import Commenting, comment_on, said_of, where_it_is_read
+from apps.console.review.decision_forms import (
+    TAKE,
+    EditedYes,
+    Rebasing,
+    Rejection,
+    Snooze,
+    SomeSections,
+    Yes,
+    typed_over,
+)
+from apps.console.review.inbox_filters import next_waiting
+from apps.console.review.proposal_page import sheet_on
+from apps.console.review.proposal_wording import may_agree
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.errors import MissingActor
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import (
+    UNDO_WITHIN,
+    claim_proposal,
+    quarantine_proposal,
+    reject_proposal,
+    release_proposal,
+    reopen_proposal,
+    request_revision,
+    snooze_proposal,
+    withdraw_proposal,
+)
+from apps.review import decisions
+from apps.review.appliers.registry import applier_of
+from apps.review.decisions import Decided, rebase, undo
+from apps.review.proposal_sheet import approve_sections
+from apps.tenants.review_terms import review_terms
+
+
+def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:
+    typed = said.get("typed", {})
+    # Words that came back as they were shown are no edit.
+    content = said["content"] if typed and typed != typed_over(proposal.words) else None
+    return decisions.approve(proposal, _yes(said, content), actor=actor)
+
+
+def take_sections(proposal: Proposal, actor: Actor, said: Values) -> Decided:
+    return approve_sections(proposal, said["sections"], _yes(said), actor=actor)
+
+
+def _yes(said: Values, content: Values | None = None) -> decisions.Yes:
+    return decisions.Yes(
+        said["reviewed_sha256"],
+        content,
+        said.get("confirm_findings", False),
+        said["reason"],
+        said["read_at"],
+        said.get("target_version"),
+    )
+
+
+def _reader() -> Actor:
+    actor = acting_actor()
+    if actor is None:
+        raise MissingActor("A page of decisions is read by a person.")
+    return actor
+
+
+def what_is_seen(proposal: Proposal) -> dict[str, Any]:
+    findings = sheet_on(proposal, _reader()).findings
+    return {"reviewed_sha256": proposal.content_sha256, "findings": findings}
+
+
+def words_to_edit(proposal: Proposal) -> dict[str, Any]:
+    sheet = sheet_on(proposal, _reader())
+    live = sheet.applier.live(sheet.target) if sheet.needs_edited_content and sheet.target is not None else {}
+    words = live or proposal.words
+    version = sheet.target.version if live and sheet.target is not None else None
+    return {"target_version": version, **what_is_seen(proposal), **typed_over(words)}
+
+
+def sections_to_take(proposal: Proposal) -> dict[str, Any]:
+    offered = sheet_on(proposal, _reader()).offered
+    # Whoever was there first may have taken some already; nobody has to untick what nobody took.
+    taken = {TAKE + name: True for name in offered if proposal.is_edited and name in proposal.words}
+    return {**what_is_seen(proposal), "offered": " ".join(offered), **taken}
+
+
+def words_to_rebase(proposal: Proposal) -> dict[str, Any]:
+    return typed_over(proposal.words)
+
+
+def _linked(sentence: str, proposal: Proposal) -> SafeString:
+    page = reverse("admin:governance_proposal_change", args=[proposal.pk])
+    return format_html('{} <a href="{}">{}</a>', sentence, page, title_of(proposal))
+
+
+def outcome(decided: Decided) -> SafeString:
+    undo_it = " You can undo it for a minute." if decided.applied and _can_undo(decided.proposal) else ""
+    return _linked(f"{decided.sentence}{undo_it}", decided.proposal)
+
+
+def _can_undo(proposal: Proposal) -> bool:
+    return applier_of(proposal).undo is not None
+
+
+def reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return reject_proposal(
+        proposal, actor=actor, reason=said["reason"], reason_code=said["reason_code"], read_at=said["read_at"]
+    )
+
+
+def take_back(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return undo(proposal, actor=actor, read_at=said["read_at"])
+
+
+def bind_anew(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    content = said["content"] if said["typed"] and said["typed"] != typed_over(proposal.words) else None
+    return rebase(proposal, actor=actor, content=content, read_at=said["read_at"])
+
+
+def reopen(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    terms = review_terms(actor)
+    return reopen_proposal(proposal, actor=actor, reason=said["reason"], terms=terms, read_at=said["read_at"])
+
+
+def snooze(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    until = timezone.now() + timedelta(days=said["days"])
+    return snooze_proposal(proposal, actor=actor, until=until, read_at=said["read_at"])
+
+
+def wake(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return snooze_proposal(proposal, actor=actor, until=None, read_at=said["read_at"])
+
+
+def claim(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return claim_proposal(proposal, actor=actor, read_at=said["read_at"])
+
+
+def ask_again(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return request_revision(proposal, actor=actor, words=said["reason"], read_at=said["read_at"])
+
+
+def quarantine(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return quarantine_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def release(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return release_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def withdraw(proposal: Proposal, actor: Actor, said: Values) -> None:
+    withdraw_proposal(proposal, actor=actor, reason=said["reason"])
+
+
+def is_open(proposal: Proposal) -> bool:
+    return bool(proposal.state == Proposal.State.OPEN)
+
+
+def _is_decidable(proposal: Proposal) -> bool:
+    sheet = sheet_on(proposal, _reader())
+    return is_open(proposal) and sheet.target is not None and not sheet.needs_rebase
+
+
+def is_ready(proposal: Proposal) -> bool:
+    sheet = sheet_on(proposal, _reader())
+    return _is_decidable(proposal) and not sheet.needs_edited_content and may_agree(sheet, _reader().user_id)
+
+
+def is_editable(proposal: Proposal) -> bool:
+    return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_edited_content and bool(proposal.words)
+
+
+def is_divisible(proposal: Proposal) -> bool:
+    return is_editable(proposal) and len(sheet_on(proposal, _reader()).offered) > 1
+
+
+def is_free_text(proposal: Proposal) -> bool:
+    return _is_decidable(proposal) and sheet_on(proposal, _reader()).needs_edited_content
+
+
+def is_behind(proposal: Proposal) -> bool:
+    return is_open(proposal) and sheet_on(proposal, _reader()).needs_rebase
+
+
+def is_snoozed(proposal: Proposal) -> bool:
+    until = proposal.snoozed_until
+    return is_open(proposal) and until is not None and until > timezone.now()
+
+
+def is_here(proposal: Proposal) -> bool:
+    return is_open(proposal) and not is_snoozed(proposal)
+
+
+def is_unclaimed(proposal: Proposal) -> bool:
+    mine = proposal.claimed_by_id == _reader().user_id and proposal.claim_stands(timezone.now())
+    return is_open(proposal) and not mine
+
+
+def is_unanswered(proposal: Any) -> bool:
+    return is_open(proposal) and not proposal.approval_count and not said_of(proposal, _reader(), proposal.people)
+
+
+def is_undoable(proposal: Proposal) -> bool:
+    if proposal.state != Proposal.State.APPLIED or proposal.decided_at is None:
+        return False
+    mine = proposal.decided_by_id == _reader().user_id
+    return mine and _can_undo(proposal) and timezone.now() - proposal.decided_at < UNDO_WITHIN
+
+
+def is_closed(proposal: Proposal) -> bool:
+    return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED}
+
+
+def is_held(proposal: Proposal) -> bool:
+    return bool(proposal.state == Proposal.State.QUARANTINED)
+
+
+def next_one(proposal: Proposal) -> str:
+    """The next one that waits for this reader, and the inbox once there is none."""
+    following = next_waiting(proposal, _reader())
+    if following is None:
+        return reverse("admin:governance_proposal_changelist")
+    return reverse("admin:governance_proposal_change", args=[following.pk])
+
+
+def saying(sentence: str) -> Any:
+    return lambda proposal: _linked(sentence, proposal)
+
+
+BUTTONS = (
+    Button(
+        "approve",
+        "Approve",
+        Act.PROPOSAL_APPROVE,
+        say_yes,
+        done=outcome,
+        consequence="What is proposed takes effect, signed by you, once everybody has agreed whom its risk asks for.",
+        form=Yes,
+        initial=what_is_seen,
+        when=is_ready,
+        tone="primary",
+        folded=False,
+        leads_to=next_one,
+    ),
+    Button(
+        "apply",
+        "Approve these words",
+        Act.PROPOSAL_APPROVE,
+        say_yes,
+        done=outcome,
+        consequence="The proposal is free text: write what it comes to. What stands in these fields becomes live for the next"
+        " session; sessions already open keep theirs.",
+        form=EditedYes,
+        initial=words_to_edit,
+        when=is_free_text,
+        tone="primary",
+        folded=False,
+        leads_to=next_one,
+    ),
+    Button(
+        "edit",
+        "Edit, then approve",
+        Act.PROPOSAL_APPROVE,
+        say_yes,
+        done=outcome,
+        consequence="Your words become live in place of the proposed ones; both are kept. At high risk an edit needs other"
+        " reviewers than whoever made it.",
+        form=EditedYes,
+        initial=words_to_edit,
+        when=is_editable,
+        leads_to=next_one,
+    ),
+    Button(
+        "take",
+        "Apply to sections",
+        Act.PROPOSAL_APPROVE,
+        take_sections,
+        done=outcome,
+        consequence="Only the sections you tick become live, in the proposed words; the others stay as they are. That is an edit"
+        " like any other: at high risk others have to approve it.",
+        form=SomeSections,
+        initial=sections_to_take,
+        when=is_divisible,
+        leads_to=next_one,
+    ),
+    Button(
+        "rebase",
+        "Rebase",
+        Act.PROPOSAL_REBASE,
+        bind_anew,
+        done="Bound to what is live now. Read it once more and decide.",
+        consequence="Binds the proposal to what is live now, in the words of these fields. Earlier approvals no longer count.",
+        form=Rebasing,
+        initial=words_to_rebase,
+        when=is_behind,
+        tone="primary",
+        folded=False,
+    ),
+    Button(
+        "undo",
+        "Undo",
+        Act.PROPOSAL_UNDO,
+        take_back,
+        done="Undone. What was live before is live again, and the proposal waits.",
+        consequence="Within a minute of your approval: what was live before is live again.",
+        when=is_undoable,
+        folded=False,
+    ),
+    Button(
+        "reject",
+        "Reject",
+        Act.PROPOSAL_REJECT,
+        reject,
+        done=saying("Rejected. What is live stays as it is."),
+        consequence="What is live stays as it is. The agent is told the reason.",
+        form=Rejection,
+        when=is_open,
+        tone="danger",
+        leads_to=next_one,
+    ),
+    Button(
+        "ask",
+        "Ask for another version",
+        Act.PROPOSAL_REQUEST_REVISION,
+        ask_again,
+        done=saying("Asked. The agent reads it with its proposal."),
+        consequence="The agent reads your words with its proposal and may revise it.",
+        form=ReasonedDecision,
+        when=is_open,
+        leads_to=next_one,
+    ),
+    Button(
+        "snooze",
+        "Later",
+        Act.PROPOSAL_SNOOZE,
+        snooze,
+        done=saying("Put off. It comes back by itself."),
+        consequence="It leaves the queue and comes back by itself.",
+        form=Snooze,
+        when=is_here,
+        leads_to=next_one,
+    ),
+    Button(
+        "wake",
+        "Bring back now",
+        Act.PROPOSAL_SNOOZE,
+        wake,
+        done="Back in the queue.",
+        form=Decision,
+        when=is_snoozed,
+    ),
+    Button(
+        "claim",
+        "I am looking at it",
+        Act.PROPOSAL_CLAIM,
+        claim,
+        done="Others see for half an hour that you are looking at it.",
+        consequence="Others see it for half an hour. It keeps nobody from deciding.",
+        when=is_unclaimed,
+    ),
+    Button(
+        "quarantine",
+        "Quarantine",
+        Act.PROPOSAL_QUARANTINE,
+        quarantine,
+        done=saying("Held apart. Nobody decides on it until it is released."),
+        consequence="Nobody decides on it, and its agent cannot revise it, until somebody releases it.",
+        form=ReasonedDecision,
+        when=is_open,
+        tone="danger",
+        leads_to=next_one,
+    ),
+    Button(
+        "release",
+        "Release",
+        Act.PROPOSAL_RELEASE,
+        release,
+        done="Released. It waits for a decision again.",
+        consequence="It waits for a decision again.",
+        form=ReasonedDecision,
+        when=is_held,
+    ),
+    Button(
+        "reopen",
+        "Reopen",
+        Act.PROPOSAL_REOPEN,
+        reopen,
+        done="Reopened. It waits for a decision again.",
+        consequence="It waits for a decision again. Earlier approvals do not count.",
+        form=OptionalReason,
+        when=is_closed,
+    ),
+    Button(
+        "withdraw",
+        "Remove",
+        Act.PROPOSAL_WITHDRAW,
+        withdraw,
+        done="Removed. Its words stay in the history of changes.",
+        consequence="Without an answer to the agent. The words stay in the history of changes.",
+        form=OptionalReason,
+        when=is_unanswered,
+        leads_to=next_one,
+    ),
+    Button(
+        "comment",
+        "Comment",
+        Act.COMMENT_ADD,
+        comment_on,
+        done="Said. Everybody who may decide reads it here.",
+        consequence="For the people who decide. No agent reads it, and nothing of the proposal changes.",
+        form=Commenting,
+        leads_to=where_it_is_read,
+        on_others=True,
+        beside=True,
+    ),
+)

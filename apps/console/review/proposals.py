@@ -1,0 +1,87 @@
+"""Proposals: one inbox of all that waits for a yes or no, and the page on which one decides."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.framework.badges import badge
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Panels, Tabs
+from apps.console.framework.row_titles import title_of
+from apps.console.review import proposal_wording as words
+from apps.console.review.inbox_filters import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
+from apps.console.review.proposal_decisions import BUTTONS
+from apps.console.review.proposal_page import proposal_panels
+from apps.governance.models import Proposal
+from apps.review.impact_summary import consequence_of
+
+
+class ProposalAdmin(GovernedAdmin):
+    """What waits for the reader first; decided ones stay to be read."""
+
+    list_display = (
+        "chosen",
+        "title",
+        "yes",
+        "risk_shown",
+        "state_shown",
+        "evidence_shown",
+        "whose_words",
+        "agent_shown",
+    )
+    list_display_links = ("title",)
+    list_filter = (KindFilter, ("agent", AgentFilter), "risk", "taint", AgeFilter, ClaimFilter)
+    list_select_related = ("agent",)
+    search_fields = ("target_label", "proposed_by", "rationale")
+    search_help_text = "Search target, proposer or reason"
+    changelist = Inbox
+    tabs = Tabs("state", ())
+    list_before_template = "console/review/inbox_list_header.html"
+    empty = (
+        "Nothing waits. Drafts of skills come when conversations are solved; agents propose changes of personas, rules,"
+        " memory and approved skills. Each needs your yes."
+    )
+    fields = ()
+    change_form_template = "console/review/proposal.html"
+    panels = Panels(proposal_panels)
+    buttons = BUTTONS
+
+    @admin.display(description="Choose")
+    def chosen(self, proposal: Proposal) -> SafeString | str:
+        if proposal.state != Proposal.State.OPEN:
+            return ""
+        box = '<input type="checkbox" form="pc-together" name="row" value="{}" aria-label="Choose {}">'
+        return format_html(box, proposal.pk, title_of(proposal))
+
+    @admin.display(description="Proposal", ordering="target_label")
+    def title(self, proposal: Proposal) -> str:
+        return title_of(proposal)
+
+    @admin.display(description="What a yes changes")
+    def yes(self, proposal: Proposal) -> SafeString:
+        said = consequence_of(proposal), words.excerpt(proposal)
+        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
+
+    @admin.display(description="Risk", ordering="risk")
+    def risk_shown(self, proposal: Proposal) -> SafeString:
+        agreed = f"{proposal.approval_count} approved" if proposal.approval_count else ""
+        badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-below-it">{}</span></div>'
+        return format_html(badge_of, proposal.risk, proposal.risk, agreed)
+
+    @admin.display(description="State", ordering="-created_at")
+    def state_shown(self, proposal: Any) -> SafeString:
+        claim = words.claim(proposal, proposal.people, timezone.now())
+        said = badge(proposal.state), words.waits(proposal), claim
+        return format_html('<div>{} {}<span class="pc-below-it">{}</span></div>', *said)
+
+    @admin.display(description="Evidence", ordering=EVIDENCE)
+    def evidence_shown(self, proposal: Any) -> SafeString:
+        said = words.evidence(proposal, proposal.seconded), words.commented(proposal.comment_count)
+        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
+
+    @admin.display(description="Agent", ordering="agent__key")
+    def agent_shown(self, proposal: Proposal) -> str:
+        return str(proposal.agent or "every agent")

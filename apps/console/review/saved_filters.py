@@ -1,0 +1,201 @@
+"""Saved filters: what the inbox is narrowed to, under a name, above the list; saved and deleted by plain forms."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NoReturn
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ALL_VAR, ERROR_FLAG, ORDER_VAR, PAGE_VAR, SEARCH_VAR
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import URLPattern, path, reverse
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
+
+from apps.console.framework.actor_names import label_of
+from apps.console.framework.change_lists import ALL, TAB, in_words
+from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.request_context import actor_of, people_of
+from apps.governance.errors import GovernanceError, Invalid
+from apps.governance.models import Proposal
+from apps.review.models import SavedFilter
+from apps.review.proposal_queues import LABELS
+from apps.review.rules import QUERY_CHARACTERS
+from apps.review.saved_filters import delete_filter, may_be_deleted_by, save_filter
+
+# Where in a list somebody is, and not what it is narrowed to.
+PLACES_IN_A_LIST: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})
+NOTHING: Final = "The inbox is not narrowed to anything. Choose a tab, a filter or words to search first."
+TOO_LONG: Final = (
+    f"What the inbox is narrowed to takes more than {QUERY_CHARACTERS:,} characters. Search for fewer words."
+)
+NOT_TAKEN: Final = "The inbox cannot be narrowed like that. Choose its filters again."
+
+
+class SavingForm(forms.Form):
+    """A name, and whether everybody in the tenant has the filter too."""
+
+    name = forms.CharField(
+        label="Name",
+        help_text="Up to 60 characters.",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+    is_shared = forms.BooleanField(
+        label="Share it with the tenant",
+        required=False,
+        help_text="Every member then has it above their inbox; you or an admin may delete it.",
+        widget=UnfoldBooleanWidget,
+    )
+    query = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", "auto_id": "saved_%s", **kwargs})
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One saved filter as the inbox shows it; `sharer` is empty where it is the reader's own."""
+
+    saved: SavedFilter
+    sharer: str
+    is_chosen: bool
+    may_be_deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The saved filters above the inbox, and the form that saves what it is narrowed to now."""
+
+    kept: tuple[Kept, ...]
+    query: str
+    form: SavingForm | None
+    is_refused: bool
+
+    @property
+    def deletable(self) -> list[Kept]:
+        """Those that the reader may take away."""
+        return [each for each in self.kept if each.may_be_deleted]
+
+
+def canonical(asked: QueryDict, columns: Sequence[Any]) -> str:
+    """What the inbox is narrowed to, as an address says it: the same for the same, without the page, and by its columns' names."""
+    pairs = {(name, word) for name, words in asked.lists() if name not in PLACES_IN_A_LIST for word in words if word}
+    named = {(name, in_words(word, columns) if name == ORDER_VAR else word) for name, word in pairs}
+    return urlencode(sorted(named))
+
+
+def shelf_of(request: HttpRequest, columns: Sequence[Any]) -> Shelf:
+    """What stands above the inbox of whoever reads it; one's own first."""
+    actor, query = actor_of(request), canonical(request.GET, columns)
+    refused: SavingForm | None = getattr(request, "refused_filter", None)
+    unbound = SavingForm(initial={"query": query}) if query and actor.is_person else None
+    kept = sorted(_kept(request, query), key=lambda each: (bool(each.sharer), each.saved.name.casefold()))
+    return Shelf(tuple(kept), query, refused or unbound, is_refused=refused is not None)
+
+
+def _kept(request: HttpRequest, query: str) -> Iterator[Kept]:
+    actor = actor_of(request)
+    for saved in SavedFilter.objects.visible_to(actor):
+        sharer = "" if saved.user_id == actor.user_id else people_of(request)[label_of(saved.user_id)]
+        yield Kept(saved, sharer, saved.query == query, may_be_deleted_by(saved, actor))
+
+
+def filter_urls(site: AdminSite) -> list[URLPattern]:
+    """Where the forms above the inbox are posted to."""
+    return [
+        path("inbox/filters/", site.admin_view(partial(save_page, site)), name="save_filter"),
+        path("inbox/filters/<int:filter_id>/delete/", site.admin_view(delete_page), name="delete_filter"),
+    ]
+
+
+def save_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Save what the form says. Refused, it stands above the inbox with the reason. A GET saves nothing and shows the inbox."""
+    if request.method != "POST":
+        return HttpResponseRedirect(_inbox(request.GET.urlencode()))
+    pages, form = site.get_model_admin(Proposal), SavingForm(request.POST)
+    # The list is asked what it takes, and shown where the form is refused.
+    request.method, request.GET = "GET", QueryDict(request.POST.get("query", ""))
+    try:
+        query = narrowing(pages, request)
+    except Invalid as refusal:
+        request.GET = QueryDict()
+        return _refused(pages, request, form, refusal)
+    if not form.is_valid():
+        return _refused(pages, request, form)
+    said = form.cleaned_data
+    try:
+        saved = save_filter(actor=actor_of(request), name=said["name"], query=query, is_shared=said["is_shared"])
+    except GovernanceError as refusal:
+        return _refused(pages, request, form, refusal)
+    messages.success(request, f"Saved. “{saved.name}” stands above the inbox.")
+    return HttpResponseRedirect(_inbox(query), status=303)
+
+
+def _refused(
+    pages: "ModelAdmin[Any]", request: HttpRequest, form: SavingForm, refusal: GovernanceError | None = None
+) -> HttpResponse:
+    if refusal is not None:
+        explain(form, refusal)
+    request.refused_filter = form  # type: ignore[attr-defined]  # read by shelf_of
+    shown: HttpResponse = pages.changelist_view(request)
+    shown.status_code = 422 if refusal is None else status_of(refusal)
+    return shown
+
+
+def delete_page(request: HttpRequest, filter_id: int) -> HttpResponse:
+    """Take one away, and go on reading as before. A GET deletes nothing."""
+    if request.method == "POST":
+        actor = actor_of(request)
+        saved = SavedFilter.objects.visible_to(actor).filter(pk=filter_id).first()
+        if saved is None:
+            raise Http404("There is no such filter.")
+        delete_filter(saved, actor=actor)
+        messages.success(request, f"Deleted “{saved.name}”.")
+    return HttpResponseRedirect(_inbox(canonical(QueryDict(request.POST.get("query", "")), ())), status=303)
+
+
+def narrowing(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
+    """What the list is narrowed to, once it has been asked whether it takes every word of it."""
+    query, columns = canonical(request.GET, pages.list_display), {str(name) for name in pages.list_display}
+    if not query:
+        _refuse(NOTHING)
+    if len(query) > QUERY_CHARACTERS:
+        _refuse(TOO_LONG)
+    if strange := sorted(set(request.GET) - PLACES_IN_A_LIST - set(_known(pages, request))):
+        _refuse(f"The inbox has no filter “{strange[0][:40]}”. Choose its filters again.")
+    try:
+        listed = pages.get_changelist_instance(request)
+    except IncorrectLookupParameters:
+        _refuse(NOT_TAKEN)
+    tab, order = request.GET.get(TAB, ALL), QueryDict(query).get(ORDER_VAR)
+    chosen = (any(choice["selected"] for choice in spec.choices(listed)) for spec in listed.filter_specs)
+    if (
+        tab not in {*LABELS, ALL}
+        or (order and {each.removeprefix("-") for each in order.split(".")} - columns)
+        or not all(chosen)
+    ):
+        _refuse(NOT_TAKEN)
+    return query
+
+
+def _known(pages: "ModelAdmin[Any]", request: HttpRequest) -> Iterator[str]:
+    """The names by which the list's own links narrow it."""
+    yield from (TAB, SEARCH_VAR, ORDER_VAR)
+    for declared in pages.get_list_filter(request):
+        named = declared[0] if isinstance(declared, tuple) else declared
+        if isinstance(named, str):
+            is_relation = pages.model._meta.get_field(named).is_relation
+            yield from (f"{named}__id__exact" if is_relation else f"{named}__exact", f"{named}__isnull")
+        else:
+            yield named.parameter_name  # type: ignore[union-attr]  # all others are of this kind
+
+
+def _refuse(said: str) -> NoReturn:
+    raise Invalid(said, {})
+
+
+def _inbox(query: str = "") -> str:
+    return reverse("admin:governance_proposal_changelist") + (f"?{query}" if query else "")

@@ -1,0 +1,1 @@
+"""Console: skills, their attachments, retirement, import and export."""

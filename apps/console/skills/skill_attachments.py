@@ -1,0 +1,150 @@
+"""The files of a skill on its page: what there is, one more, one less, another order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from apps.console.framework.form_errors import explain, shown_again, status_of
+from apps.console.framework.forms import Decision
+from apps.console.framework.request_context import actor_of, people_of
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import GovernanceError
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.skills.actions import arrange_files, detach_file
+from apps.skills.attachment_upload import upload_file
+from apps.skills.attachments.attachment_access import Read, read_file
+from apps.skills.attachments.signed_links import link_to
+from apps.skills.models import Skill
+from apps.skills.skill_validation import MEDIA_TYPES, Attached, mentions
+from apps.tenants.authentication.signed_link_holders import holder_of
+
+DONE = "Attached. The file is part of what is reviewed and approved."
+
+
+class FileDecision(Decision):
+    """A decision about one file of a skill."""
+
+    name = forms.CharField(widget=forms.HiddenInput, strip=False)
+
+
+class Upload(Decision):
+    """A file for a skill."""
+
+    file = forms.FileField(
+        label="Attach a file",
+        allow_empty_file=True,
+        help_text="The runbook has to mention it by its name; agents read no other.",
+        widget=forms.FileInput(
+            attrs={"accept": ",".join(f".{extension}" for extension in MEDIA_TYPES), "class": "pc-file"}
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FileShown:
+    """A file as the page shows it."""
+
+    file: Attached
+    by: str
+    url: str
+    is_mentioned: bool
+    read: Read
+
+
+def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
+    """What the page needs to show and change the files."""
+    actor, refused = actor_of(request), getattr(request, "refused_upload", None)
+    may_change = skill.status != Skill.Status.DEPRECATED and may(actor, Act.SKILL_ATTACH, row=skill)
+    return {
+        "files": [_shown(skill, placed, request) for placed in enumerate(skill.files)],
+        "may_change_files": may_change,
+        "upload_form": refused or _unbound(skill),
+        "upload_url": reverse("admin:upload_file", args=[skill.pk]),
+        "detach_url": reverse("admin:skills_skill_decide", args=[skill.pk, "detach"]),
+        "arrange_url": reverse("admin:skills_skill_decide", args=[skill.pk, "arrange"]),
+    }
+
+
+def upload(request: HttpRequest, skill_id: int, site: AdminSite) -> HttpResponse:
+    """Take a file. This page runs outside the request's transaction: nothing is locked while bytes are stored."""
+    actor = actor_of(request)
+    skill = _skill(skill_id, actor)
+    if request.method != "POST":
+        return HttpResponseRedirect(_page(skill))
+    form = Upload(request.POST, request.FILES, auto_id="upload_%s", label_suffix="")
+    status = 422
+    if form.is_valid():
+        try:
+            _upload(skill, form, actor)
+        except GovernanceError as refusal:
+            explain(form, refusal)
+            status = status_of(refusal)
+        else:
+            messages.success(request, DONE)
+            return HttpResponseRedirect(f"{_page(skill)}#files", status=303)
+    return _shown_again(request, skill, form, status, site)
+
+
+def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> HttpResponse:
+    """Lead to the file by a link that is fresh: one on the page would be dead before the reviewer gets there."""
+    del site
+    actor = actor_of(request)
+    skill = _skill(skill_id, actor)
+    if at >= len(skill.files):
+        raise Http404("There is no such file.")
+    link = link_to(skill.files[at], skill.pk, holder_of(actor, ""))
+    return HttpResponseRedirect(reverse("file", args=[link.token]))
+
+
+def detach(skill: Skill, actor: Actor, said: Any) -> Skill:
+    return detach_file(skill, actor=actor, name=said["name"], read_at=said["read_at"])
+
+
+def move_up(skill: Skill, actor: Actor, said: Any) -> Skill:
+    """The file changes places with the one before it."""
+    names = [file.name for file in skill.files]
+    at = names.index(said["name"]) if said["name"] in names else 0
+    if at:
+        names[at - 1], names[at] = names[at], names[at - 1]
+    return arrange_files(skill, actor=actor, names=names, read_at=said["read_at"])
+
+
+def _upload(skill: Skill, form: Upload, actor: Actor) -> None:
+    sent = form.cleaned_data["file"]
+    upload_file(skill, actor=actor, name=sent.name, content=sent.read(), read_at=form.cleaned_data["read_at"])
+
+
+def _shown_again(request: HttpRequest, skill: Skill, form: Upload, status: int, site: AdminSite) -> HttpResponse:
+    form.data = {"read_at": str(skill.version)}
+    request.refused_upload = form  # type: ignore[attr-defined]  # read by files_panel
+    return shown_again(request, Skill, skill.pk, status, site)
+
+
+def _skill(skill_id: int, actor: Actor) -> Skill:
+    with acting(actor):
+        skill = Skill.objects.visible_to(actor).filter(pk=skill_id).first()
+    if skill is None:
+        raise Http404("There is no such skill.")
+    return skill
+
+
+def _page(skill: Skill) -> str:
+    return reverse("admin:skills_skill_change", args=[skill.pk])
+
+
+def _shown(skill: Skill, placed: tuple[int, Attached], request: HttpRequest) -> FileShown:
+    at, file = placed
+    url = reverse("admin:download_file", args=[skill.pk, at])
+    by = people_of(request)[file.uploaded_by]
+    return FileShown(file, by, url, mentions(skill.body, file.name), read_file(file))
+
+
+def _unbound(skill: Skill) -> Upload:
+    return Upload(initial={"read_at": skill.version}, auto_id="upload_%s", label_suffix="")

@@ -1,0 +1,200 @@
+"""Skills of elsewhere in the console: files come in as drafts, looked at before one is made.
+
+These pages run outside the request's transaction: files are read and stored before anything is locked.
+
+Approved skills leave the console as a zip; what looks like somebody's in them is read and confirmed first.
+
+These pages run outside the request's transaction: files are read with nothing locked.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+from io import BytesIO
+from typing import Any, Final
+
+from django import forms
+from django.contrib.admin import AdminSite
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.request_context import actor_of, settings_of
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import FindingsUnconfirmed, GovernanceError, Invalid
+from apps.governance.governed_write import authorize, may
+from apps.governance.policy.table import Act
+from apps.skills.attachments.blob_store import bytes_at, disposition, keep
+from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
+from apps.skills.models import Skill
+from apps.tenants.models import Agent
+
+SALT: Final = "preceptor.import.1"
+# Long enough to read through what came; the bytes are swept after a day.
+MARK_SECONDS: Final = 3_600
+GONE: Final = "What you sent is no longer here. Send it again."
+
+
+class Sending(forms.Form):
+    """Skills as files, and whose drafts they shall become."""
+
+    agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
+        queryset=None, label="Agent", empty_label=None, widget=UnfoldAdminSelectWidget
+    )
+    file = forms.FileField(
+        label="Skills",
+        allow_empty_file=True,
+        help_text="A zip of folders with a SKILL.md each, or one SKILL.md; at most 20 MB.",
+        widget=forms.FileInput(attrs={"accept": ".zip,.md,.skill", "class": "pc-file"}),
+    )
+
+    def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        field: Any = self.fields["agent"]  # Any: the stubs know no choices of a form's field
+        field.queryset = Agent.objects.visible_to(actor).order_by("key")
+
+    def clean_file(self) -> Any:
+        """Refused by its size before it is read."""
+        sent = self.cleaned_data["file"]
+        if sent.size > ARCHIVE_BYTES:
+            raise forms.ValidationError(f"The file has {sent.size} bytes; {ARCHIVE_BYTES} are read. Send fewer skills.")
+        return sent
+
+
+def import_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Send, look, take: three states of one page."""
+    actor = actor_of(request)
+    # Whoever may not is told so before choosing a file.
+    if request.method != "POST":
+        return _shown(site, request, _unbound(actor))
+    return _taken(site, request, actor) if "mark" in request.POST else _looked_at(site, request, actor)
+
+
+def skill_import_urls(site: AdminSite) -> list[URLPattern]:
+    """Where skills come in."""
+    return [path("skills/skill/import/", site.admin_view(partial(import_page, site)), name="import_skills")]
+
+
+def _looked_at(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
+    with acting(actor):
+        form = Sending(request.POST, request.FILES, actor=actor)
+        is_valid = form.is_valid()
+    if not is_valid:
+        return _shown(site, request, form, status=422)
+    agent, sent = form.cleaned_data["agent"], form.cleaned_data["file"]
+    try:
+        authorize(actor, Act.SKILL_DRAFT, actor.tenant_id, agent_id=agent.pk)
+        items = foreseen(skills_in(sent), agent.pk, actor=actor)
+    except GovernanceError as refusal:
+        explain(form, refusal)
+        return _shown(site, request, form, status=status_of(refusal))
+    sent.seek(0)
+    mark = _marked(sent.read(), agent, sent.name, actor)
+    return _shown(site, request, _unbound(actor, agent), items=items, mark=mark, agent=agent, source=sent.name)
+
+
+def _taken(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
+    names = frozenset(request.POST.getlist("skill"))
+    try:
+        content, agent, source = _behind(request.POST["mark"], actor)
+        items = take_skills(skills_in(BytesIO(content)), agent.pk, actor=actor, source=source, names=names)
+    except GovernanceError as refusal:
+        form = _unbound(actor)
+        return _shown(site, request, form, status=status_of(refusal), refusal=refusal)
+    return _shown(site, request, _unbound(actor, agent), items=items, agent=agent, source=source, is_done=True)
+
+
+def _marked(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
+    """The bytes are kept where nothing names them but this mark, which is worth something to its holder alone."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    said = [actor.tenant_id, actor.user_id, agent.pk, keep(actor.tenant_id, content), sha256, source[:200]]
+    return signing.dumps(said, salt=SALT, compress=True)
+
+
+def _behind(mark: str, actor: Actor) -> tuple[bytes, Agent, str]:
+    try:
+        tenant_id, user_id, agent_id, key, sha256, source = signing.loads(mark, salt=SALT, max_age=MARK_SECONDS)
+    except (signing.BadSignature, ValueError) as refusal:
+        raise Invalid(GONE, {}) from refusal
+    if (tenant_id, user_id) != (actor.tenant_id, actor.user_id):
+        raise Invalid(GONE, {})
+    content = bytes_at(key)
+    with acting(actor):
+        agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
+    if content is None or agent is None or hashlib.sha256(content).hexdigest() != sha256:
+        raise Invalid(GONE, {})
+    return content, agent, source
+
+
+def _unbound(actor: Actor, agent: Agent | None = None) -> Sending:
+    with acting(actor):
+        return Sending(actor=actor, initial={"agent": agent.pk if agent else None})
+
+
+def _shown(site: AdminSite, request: HttpRequest, form: Sending, *, status: int = 200, **shown: Any) -> HttpResponse:
+    actor, items = actor_of(request), list(shown.get("items", ()))
+    with acting(actor), timezone.override(settings_of(request).timezone):
+        context: dict[str, Any] = {
+            **site.each_context(request),
+            "title": "Import skills",
+            "form": form,
+            "may_import": may(actor, Act.SKILL_DRAFT),
+            **shown,
+            **_counted(items),
+        }
+        return TemplateResponse(request, "console/skills/skill_import.html", context, status=status).render()
+
+
+def _counted(items: list[Item]) -> Mapping[str, Any]:
+    by_outcome = {outcome.value: [item for item in items if item.outcome is outcome] for outcome in Outcome}
+    return {"by_outcome": by_outcome, "new": by_outcome[Outcome.NEW]}
+
+
+def export_one(site: AdminSite, request: HttpRequest, skill_id: int) -> HttpResponse:
+    """One approved skill as a zip."""
+    return _sent(site, request, approved_one(skill_id, actor=actor_of(request)))
+
+
+def export_all(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Every approved skill, or one agent's."""
+    asked = request.GET.get("agent", "")
+    agent_id = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 18 else None
+    return _sent(site, request, approved_all(agent_id, actor=actor_of(request)))
+
+
+def skill_export_urls(site: AdminSite) -> list[URLPattern]:
+    """Where skills leave."""
+    return [
+        path("skills/skill/export/", site.admin_view(partial(export_all, site)), name="export_skills"),
+        path("skills/skill/<int:skill_id>/export/", site.admin_view(partial(export_one, site)), name="export_skill"),
+    ]
+
+
+def _sent(site: AdminSite, request: HttpRequest, skills: list[Skill]) -> HttpResponse:
+    # A form, not an address: what somebody confirmed once is asked again the next time.
+    confirm = request.method == "POST" and "confirm_findings" in request.POST
+    try:
+        content = zipped(skills, actor=actor_of(request), confirm_findings=confirm)
+    except FindingsUnconfirmed as refusal:
+        return _asked(site, request, skills, refusal)
+    told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+    return HttpResponse(content, content_type="application/zip", headers=told)
+
+
+def _asked(site: AdminSite, request: HttpRequest, skills: list[Skill], refusal: FindingsUnconfirmed) -> HttpResponse:
+    with acting(actor_of(request)), timezone.override(settings_of(request).timezone):
+        context: dict[str, Any] = {
+            **site.each_context(request),
+            "title": f"Export {skills[0].title}" if len(skills) == 1 else f"Export {len(skills)} skills",
+            "skills": skills,
+            "findings": refusal.findings,
+        }
+        status = status_of(refusal)
+        return TemplateResponse(request, "console/skills/skill_export.html", context, status=status).render()

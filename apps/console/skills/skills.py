@@ -1,0 +1,317 @@
+"""Skills: the queue of drafts, the review page, and what is live.
+
+The list of skills, and of the agent one has chosen the index as its next session reads it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.console.explain.prompt_preview import slot_text
+from apps.console.framework.change_lists import LatelyFilter, TabbedList
+from apps.console.framework.forms import Approval, OptionalReason, ReasonedDecision
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.console.review.decision_forms import Rejection
+from apps.console.skills.skill_attachments import FileDecision, detach, move_up
+from apps.console.skills.skill_curation import CurationFilter
+from apps.console.skills.skill_review import review_panels
+from apps.governance.actors import Actor
+from apps.governance.governed_write import may
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.row_ids import number_of_row
+from apps.prompt.prompt_input import Slot
+from apps.skills.actions import (
+    amend_skill,
+    approve_skill,
+    deprecate_skill,
+    discard_skill,
+    draft_skill,
+    keep_skill,
+    revise_skill,
+)
+from apps.skills.models import Skill
+from apps.skills.proposals import findings_in, reject_draft
+from apps.skills.quarantine import quarantine_skill, release_skill
+from apps.skills.retirement_rules import KEPT
+from apps.tenants.models import Agent
+
+AGENT: Final = "agent__id__exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What the model is told of an agent's skills before it reads one."""
+
+    agent: Agent
+    text: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of the prompt."""
+        return len(self.text.encode())
+
+
+class SkillList(TabbedList):
+    """Skills by their state."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """Whoever looks is kept: the index is read by their right, and only where it is shown."""
+        self.actor = actor_of(request)
+        return super().get_queryset(request, exclude_parameters)
+
+    def index(self) -> Index | None:
+        """None where no agent is chosen, or none that is there."""
+        chosen = self._chosen()
+        agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first() if chosen else None
+        return Index(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
+
+    def of_agent(self) -> str:
+        """What an export is narrowed by."""
+        chosen = self._chosen()
+        return f"?agent={chosen}" if chosen else ""
+
+    def has_any_to_export(self) -> bool:
+        """A search does not narrow what is exported, so of what it left out nothing is known here."""
+        return bool(self.query) or self.tallies[Skill.Status.APPROVED].found > 0
+
+    def may_import(self) -> bool:
+        """Whether drafts may come in by whoever looks."""
+        return may(self.actor, Act.SKILL_DRAFT)
+
+    def _chosen(self) -> str:
+        chosen = str(self.params.get(AGENT, ""))
+        return "" if number_of_row(chosen) is None else chosen
+
+
+FIELDS = ("title", "name", "description", "category", "body")
+
+
+def _draft(values: Values, actor: Actor) -> Skill:
+    agent, texts = values["agent"], {name: values[name] for name in FIELDS}
+    return draft_skill(agent.pk, actor=actor, values=texts)
+
+
+def _amend(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
+    return amend_skill(skill, actor=actor, values=values, read_at=read_at)
+
+
+def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
+    return revise_skill(skill, actor=actor, values=values, read_at=read_at)
+
+
+def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return approve_skill(
+        skill,
+        actor=actor,
+        reviewed_sha256=said["reviewed_sha256"],
+        read_at=said["read_at"],
+        reason=said["reason"],
+        confirm_findings=said.get("confirm_findings", False),
+    )
+
+
+def _approved(skill: Skill) -> str:
+    if skill.status == Skill.Status.APPROVED:
+        return "Approved. The next session of this agent lists the skill."
+    return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
+
+
+def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return deprecate_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reject(skill: Skill, actor: Actor, said: Values) -> Proposal:
+    why = {"reason": said["reason"], "reason_code": said["reason_code"]}
+    return reject_draft(skill, actor=actor, read_at=said["read_at"], **why)
+
+
+def _discard(skill: Skill, actor: Actor, said: Values) -> None:
+    discard_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reviewed(skill: Skill) -> dict[str, Any]:
+    return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
+
+
+def _keep(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return keep_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return quarantine_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _release(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return release_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_draft(skill: Skill) -> bool:
+    return bool(skill.status == Skill.Status.DRAFT) and not skill.is_quarantined
+
+
+def _is_approved(skill: Skill) -> bool:
+    return bool(skill.status == Skill.Status.APPROVED) and not skill.is_quarantined
+
+
+def _is_free(skill: Skill) -> bool:
+    return skill.status != Skill.Status.DEPRECATED and not skill.is_quarantined
+
+
+def _is_quarantined(skill: Skill) -> bool:
+    return skill.is_quarantined
+
+
+def _beside_its_file(skill: Skill) -> bool:
+    """Its form stands at each file, not among the decisions."""
+    del skill
+    return False
+
+
+def _queue(skill: Skill) -> str:
+    del skill
+    return reverse("admin:skills_skill_changelist")
+
+
+class SkillAdmin(GovernedAdmin):
+    """Drafts to review, and the runbooks customers are served by."""
+
+    list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
+    list_filter = ("agent", ("category", LatelyFilter), CurationFilter)
+    list_select_related = ("agent", "use")
+    search_fields = ("name", "title", "description")
+    search_help_text = "Search name, title or one-liner"
+    tabs = Tabs("status", tuple(Skill.Status.choices), first=Skill.Status.DRAFT)
+    changelist = SkillList
+    list_before_template = "console/skills/skills_list_header.html"
+    empty = (
+        "No skill here. Drafts appear when a conversation with tool calls is resolved as solved, or add one by hand."
+    )
+    add_fields = ("agent", *FIELDS)
+    fields = FIELDS
+    change_form_template = "console/skills/skill.html"
+    edit_label = "Edit the text"
+    creates = Creation(Act.SKILL_DRAFT, _draft, add_fields)
+    amends = (
+        Amendment(Act.SKILL_AMEND, _amend, when=_is_draft),
+        Amendment(Act.SKILL_REVISE, _revise, when=_is_approved),
+    )
+    panels = Panels(review_panels)
+    buttons = (
+        Button(
+            "approve",
+            "Approve",
+            Act.SKILL_APPROVE,
+            _approve,
+            done=_approved,
+            consequence="If you approve, the next session of agent {agent} lists this skill;"
+            " sessions already open keep theirs.",
+            form=Approval,
+            initial=_reviewed,
+            when=_is_draft,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "reject",
+            "Reject",
+            Act.PROPOSAL_REJECT,
+            _reject,
+            done="Rejected. The draft reaches no customer.",
+            consequence="The draft reaches no customer. The agent is told the reason.",
+            form=Rejection,
+            when=_is_draft,
+            tone="danger",
+            leads_to=_queue,
+            on_others=True,
+        ),
+        Button(
+            "discard",
+            "Discard",
+            Act.SKILL_DISCARD,
+            _discard,
+            done="Discarded. The words stay in the history of changes.",
+            consequence="The draft is removed, and its name becomes free. Its words stay in the history of changes.",
+            form=OptionalReason,
+            when=_is_draft,
+            leads_to=_queue,
+        ),
+        Button(
+            "deprecate",
+            "Deprecate",
+            Act.SKILL_DEPRECATE,
+            _deprecate,
+            done="Deprecated. The next session of this agent no longer lists it.",
+            consequence="The next session of agent {agent} no longer lists this skill. There is no way back:"
+            " a fresh skill is needed.",
+            form=ReasonedDecision,
+            when=_is_approved,
+            tone="danger",
+        ),
+        Button(
+            "keep",
+            "Keep",
+            Act.SKILL_RETAIN,
+            _keep,
+            done=f"Kept. Nobody is asked about it for {KEPT.days} days.",
+            consequence=f"Nothing changes for customers. The skill is not suggested for retirement for {KEPT.days} days.",
+            form=ReasonedDecision,
+            when=_is_approved,
+        ),
+        Button(
+            "detach",
+            "Remove the file",
+            Act.SKILL_DETACH,
+            detach,
+            done="Removed. Its bytes stay as long as the history tells of it.",
+            form=FileDecision,
+            when=_beside_its_file,
+            tone="danger",
+        ),
+        Button(
+            "arrange",
+            "Move the file up",
+            Act.SKILL_ARRANGE,
+            move_up,
+            done="Moved. The first file is the one that clients see who know one attachment.",
+            form=FileDecision,
+            when=_beside_its_file,
+        ),
+        Button(
+            "quarantine",
+            "Quarantine",
+            Act.SKILL_QUARANTINE,
+            _quarantine,
+            done="In quarantine. From the next look-up on no agent finds it, in running sessions too.",
+            consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
+            " Nothing is decided about it meanwhile.",
+            form=ReasonedDecision,
+            when=_is_free,
+            tone="danger",
+        ),
+        Button(
+            "release",
+            "Release",
+            Act.SKILL_RELEASE,
+            _release,
+            done="Released, in the status it had.",
+            consequence="The skill is back in the status it had; an approved one serves agent {agent} again at once.",
+            form=ReasonedDecision,
+            when=_is_quarantined,
+        ),
+    )
+
+    @admin.display(description="Drafted by", ordering="drafted_by")
+    def author(self, skill: Any) -> str:
+        return str(skill.people[skill.drafted_by])
+
+    @admin.display(description="Times fetched", ordering="use__use_count")
+    def uses(self, skill: Skill) -> int:
+        use = getattr(skill, "use", None)
+        return use.use_count if use else 0

@@ -1,0 +1,1 @@
+"""Console: members, grants, policy, settings, kill switches and webhooks of a tenant."""

@@ -1,0 +1,335 @@
+"""Who may do what: grants that differ in the tenant or on one agent, and members who are confined to some.
+
+Forms of who may do what: their choices are the tenant's agents and the acts of the policy.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from apps.console.framework.actor_names import label_of, people_of_tenant
+from apps.console.framework.forms import Decision, GovernedForm, OptionalReason, Prose, ReasonedDecision
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.framework.row_titles import in_words
+from apps.console.framework.row_urls import url_of_subject
+from apps.governance.actors import Actor, Role
+from apps.governance.policy.table import POLICY, Act, codenames, default_grants
+from apps.tenants.actions import (
+    limit_member,
+    unlimit_member,
+    withdraw_grants,
+    withdraw_role_grants,
+    write_grants,
+    write_role_grants,
+)
+from apps.tenants.grants.guardian_sync import usual_grants
+from apps.tenants.models import Agent
+from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
+from apps.tenants.models.people import ROLES
+
+
+class InvitationForm(GovernedForm):
+    """Whom to let in, and as what."""
+
+    email = forms.EmailField(
+        label="Mail address",
+        max_length=150,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="They sign in by it, and come in by a link that works once.",
+    )
+
+
+class RoleDecision(Decision):
+    """What a member becomes."""
+
+    role = forms.ChoiceField(choices=ROLES, widget=UnfoldAdminSelectWidget)
+
+
+class LimitForm(GovernedForm):
+    """Which act of a member, and for which agents it remains."""
+
+    limited_act = forms.ChoiceField(
+        label="Act",
+        choices=[(act.value, act.value) for act in Act if Role.OPERATOR in POLICY[act].allowed],
+        widget=UnfoldAdminSelectWidget,
+    )
+    agent_ids = forms.TypedMultipleChoiceField(
+        label="Only for these agents",
+        coerce=int,
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="None: nowhere at all. Agents made later are not among them until you tick them.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Whoever may only read has no fields here at all.
+        if "agent_ids" in self.fields:
+            agents: Any = self.fields["agent_ids"]
+            agents.choices = [(agent.pk, str(agent)) for agent in Agent.objects.visible_to(self.actor)]
+        if not self.instance._state.adding:
+            self.fields.pop("limited_act", None)
+        if "member" in self.fields:
+            members: Any = self.fields["member"]
+            names = people_of_tenant(self.actor)
+            members.label_from_instance = lambda member: f"{names[label_of(member.user_id)]} ({member.role})"
+
+
+class ChecksByGroup(UnfoldAdminCheckboxSelectMultipleWidget):
+    """Check boxes under a heading for each group of choices."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """By the console's own templates, which the renderer of forms does not look among."""
+        del renderer
+        return render_to_string("console/tenants/grant_checkboxes.html", self.get_context(name, value, attrs))
+
+
+class GrantsForm(GovernedForm):
+    """What the role may do with the agent: on its page every grant that the role floor leaves."""
+
+    permissions = forms.MultipleChoiceField(
+        label="May",
+        required=False,
+        widget=ChecksByGroup,
+        help_text="Untick what it may not do here. With a field unticked, the act goes on for the others.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance._state.adding:
+            self.fields.pop("permissions", None)
+        elif "permissions" in self.fields:
+            granted: Any = self.fields["permissions"]
+            granted.choices = by_noun(default_grants(Role(self.instance.role)))
+
+
+class RoleGrantsForm(GrantsForm):
+    """The grants of a role in the tenant, and the reason for the change."""
+
+    reason = Prose(
+        label="Why",
+        max_length=2000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+
+
+def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Grants as choices under their nouns, in the order of the policy; under a noun each goes without it."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for act in Act:
+        noun = act.noun.replace("_", " ")
+        held = [(name, in_words(name).removeprefix(f"{noun} ")) for name in codenames(act) if name in names]
+        if held:
+            groups.setdefault(noun, []).extend(held)
+    return list(groups.items())
+
+
+def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
+    """The agents by name."""
+    allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agent_ids)
+    return {"allowed": allowed, "name": people_of(request)[label_of(limit.member.user_id)]}
+
+
+def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
+    """What is withheld from the role here."""
+    del request
+    return {
+        "withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
+    }
+
+
+def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
+    """What the role's template grants, and what of it this tenant withholds."""
+    del request
+    template = by_noun(default_grants(Role(grants.role)))
+    held = set(grants.permissions)
+    return {
+        "withheld": [in_words(name) for name in grants.withheld],
+        "template": [
+            (
+                noun,
+                [words for name, words in names if name in held],
+                [words for name, words in names if name not in held],
+            )
+            for noun, names in template
+        ],
+    }
+
+
+def _begin_role(values: Values, actor: Actor) -> RoleGrants:
+    grants = RoleGrants(tenant_id=actor.tenant_id, role=values["role"])
+    usual = usual_grants(Role(values["role"]), actor.tenant_id)
+    return write_role_grants(grants, actor=actor, granted=usual, reason=values["reason"])
+
+
+def _write_role(grants: RoleGrants, values: Values, actor: Actor, read_at: int | None) -> RoleGrants:
+    granted = values.get("permissions", grants.permissions)
+    return write_role_grants(grants, actor=actor, granted=granted, reason=values["reason"], read_at=read_at)
+
+
+def _withdraw_role(grants: RoleGrants, actor: Actor, said: Values) -> None:
+    withdraw_role_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _list_of_roles(grants: RoleGrants) -> str:
+    del grants
+    return reverse("admin:tenants_rolegrants_changelist")
+
+
+def _limit(values: Values, actor: Actor) -> MemberLimit:
+    limit = MemberLimit(tenant_id=actor.tenant_id, member=values["member"], limited_act=values["limited_act"])
+    return limit_member(limit, actor=actor, agents=values["agent_ids"])
+
+
+def _amend_limit(limit: MemberLimit, values: Values, actor: Actor, read_at: int | None) -> MemberLimit:
+    return limit_member(limit, actor=actor, agents=values["agent_ids"], read_at=read_at)
+
+
+def _unlimit(limit: MemberLimit, actor: Actor, said: Values) -> None:
+    unlimit_member(limit, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _set(values: Values, actor: Actor) -> AgentGrants:
+    grants = AgentGrants(tenant_id=actor.tenant_id, agent=values["agent"], role=values["role"])
+    return write_grants(grants, actor=actor, granted=usual_grants(Role(values["role"]), actor.tenant_id))
+
+
+def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | None) -> AgentGrants:
+    return write_grants(grants, actor=actor, granted=values["permissions"], read_at=read_at)
+
+
+def _withdraw(grants: AgentGrants, actor: Actor, said: Values) -> None:
+    withdraw_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _page_of_member(limit: MemberLimit) -> str:
+    return url_of_subject("tenants.membership", limit.member_id)
+
+
+def _page_of_agent(grants: AgentGrants) -> str:
+    return url_of_subject("tenants.agent", grants.agent_id)
+
+
+def _share_of_template(grants: RoleGrants | AgentGrants) -> str:
+    return f"{len(grants.permissions)} of {len(default_grants(Role(grants.role)))}"
+
+
+class LimitAdmin(GovernedAdmin):
+    """One row for each act a member may do for some agents only."""
+
+    list_display = ("person", "limited_act", "how_many", "updated")
+    list_filter = ("limited_act",)
+    list_select_related = ("member",)
+    search_fields = ("member__user__username", "limited_act")
+    search_help_text = "Search member or act"
+    empty = "Nobody is confined: every operator may do what operators may, for every agent."
+    form = LimitForm
+    add_fields = ("member", "limited_act", "agent_ids")
+    fields = ("agent_ids",)
+    change_form_template = "console/tenants/member_limit.html"
+    edit_label = "Choose the agents anew"
+    saved = "Saved. It holds from the member's next request on."
+    creates = Creation(Act.LIMIT_WRITE, _limit, add_fields)
+    amends = (Amendment(Act.LIMIT_WRITE, _amend_limit),)
+    panels = Panels(limit_panels)
+    buttons = (
+        Button(
+            "lift",
+            "Lift the limit",
+            Act.LIMIT_LIFT,
+            _unlimit,
+            done="Lifted. The member may do the act wherever their role may.",
+            consequence="From the next request on the member may do this wherever their role may.",
+            form=OptionalReason,
+            leads_to=_page_of_member,
+        ),
+    )
+
+    @admin.display(description="Member", ordering="member__user__username")
+    def person(self, limit: Any) -> str:
+        return str(limit.people[label_of(limit.member.user_id)])
+
+    @admin.display(description="Agents")
+    def how_many(self, limit: MemberLimit) -> str:
+        return f"{len(limit.agent_ids)}" if limit.agent_ids else "nowhere"
+
+
+class RoleGrantsAdmin(GovernedAdmin):
+    """One row for each role with which the tenant differs from the template."""
+
+    list_display = ("role", "how_many", "updated")
+    empty = "No role differs: each may do what its template grants. The page Policy lists it."
+    form = RoleGrantsForm
+    add_fields = ("role", "reason")
+    fields = ("permissions", "reason")
+    change_form_template = "console/tenants/role_grants.html"
+    edit_label = "Add or take grants"
+    saved = "Saved. It holds from the next request on."
+    creates = Creation(Act.ROLE_GRANT_WRITE, _begin_role, add_fields)
+    amends = (Amendment(Act.ROLE_GRANT_WRITE, _write_role),)
+    panels = Panels(role_grants_panels)
+    buttons = (
+        Button(
+            "withdraw",
+            "Return to the template",
+            Act.ROLE_GRANT_WITHDRAW,
+            _withdraw_role,
+            done="Withdrawn. The role may do what its template grants.",
+            consequence="From the next request on the role may do all that its template grants, in the whole tenant.",
+            form=ReasonedDecision,
+            leads_to=_list_of_roles,
+        ),
+    )
+
+    @admin.display(description="Grants")
+    def how_many(self, grants: RoleGrants) -> str:
+        return _share_of_template(grants)
+
+
+class GrantsAdmin(GovernedAdmin):
+    """One row for each agent and role that differs from the rest of the tenant."""
+
+    list_display = ("agent", "role", "how_many", "updated")
+    list_filter = ("agent", "role")
+    list_select_related = ("agent",)
+    empty = "No agent differs: each role may do the same with every agent."
+    form = GrantsForm
+    add_fields = ("agent", "role")
+    fields = ("permissions",)
+    change_form_template = "console/tenants/grants.html"
+    edit_label = "Choose the grants"
+    saved = "Saved. It holds from the next request on."
+    creates = Creation(Act.GRANT_WRITE, _set, add_fields)
+    amends = (Amendment(Act.GRANT_WRITE, _write),)
+    panels = Panels(grants_panels)
+    buttons = (
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.GRANT_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The role may do here what it may elsewhere.",
+            consequence="From the next request on the role may do with agent {agent} what it may elsewhere.",
+            form=OptionalReason,
+            leads_to=_page_of_agent,
+        ),
+    )
+
+    @admin.display(description="Grants")
+    def how_many(self, grants: AgentGrants) -> str:
+        return _share_of_template(grants)

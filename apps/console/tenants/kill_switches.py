@@ -1,0 +1,86 @@
+"""Switches: what is stopped for now, thrown and lifted here, and said on every page while it is on."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.dashboard.navigation import may_read
+from apps.console.dashboard.pending_work import SWITCHES, awaiting
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Creation, Tabs, Values
+from apps.console.framework.request_context import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
+
+
+def switches_on(request: HttpRequest) -> list[KillSwitch]:
+    """Those in force in the books that are open, the oldest first."""
+    if not may_read(request) or not awaiting(request).count(SWITCHES):
+        return []
+    return list(KillSwitch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
+
+
+def _throw(values: Values, actor: Actor) -> KillSwitch:
+    agent = values["agent"]
+    return throw_switch(
+        KillSwitch.Kind(values["kind"]),
+        actor=actor,
+        reason=values["reason"],
+        agent_id=agent.pk if agent else None,
+        channel=values["channel"],
+    )
+
+
+def _lift(switch: KillSwitch, actor: Actor, said: Values) -> KillSwitch:
+    return lift_switch(switch, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def _is_on(switch: KillSwitch) -> bool:
+    return bool(switch.status == KillSwitch.Status.ON)
+
+
+class SwitchAdmin(GovernedAdmin):
+    """What is stopped, by whom and why; what was, stays to be read."""
+
+    list_display = ("kind", "whom", "where", "reason", "by", "updated", "status")
+    list_filter = ("kind",)
+    list_select_related = ("agent",)
+    tabs = Tabs("status", tuple(KillSwitch.Status.choices), first=KillSwitch.Status.ON)
+    empty = (
+        "Nothing is stopped. Throw a switch to freeze learning or to pause answering, at once and everywhere you say."
+    )
+    add_fields = ("kind", "agent", "channel", "reason")
+    fields = ()
+    change_form_template = "console/tenants/kill_switch.html"
+    saved = "Stopped. It holds before the next model call."
+    creates = Creation(Act.KILL_SWITCH_ACTIVATE, _throw, add_fields)
+    buttons = (
+        Button(
+            "lift",
+            "Let it go on",
+            Act.KILL_SWITCH_DEACTIVATE,
+            _lift,
+            done="Lifted. What waited is taken up within seconds.",
+            consequence="What waited is taken up within seconds: every message that arrived meanwhile is answered.",
+            form=OptionalReason,
+            when=_is_on,
+            tone="primary",
+            folded=False,
+        ),
+    )
+
+    @admin.display(description="For", ordering="agent")
+    def whom(self, switch: KillSwitch) -> str:
+        return f"agent {switch.agent}" if switch.agent_id else "every agent"
+
+    @admin.display(description="On", ordering="channel")
+    def where(self, switch: KillSwitch) -> str:
+        return f"channel {switch.channel}" if switch.channel else "every channel"
+
+    @admin.display(description="By", ordering="activated_by")
+    def by(self, switch: Any) -> str:
+        return str(switch.people[switch.activated_by])

@@ -1,0 +1,174 @@
+"""Members: who belongs to the tenant, as what, and how they come in and go."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.framework.actor_names import label_of, people_of_tenant
+from apps.console.framework.forms import OptionalReason
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Button, Creation, Panels, Values
+from apps.console.framework.request_context import actor_of, people_of
+from apps.console.tenants.grants import InvitationForm, RoleDecision
+from apps.governance.actors import Actor, Role
+from apps.governance.governed_write import may
+from apps.governance.policy.table import Act
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to, invite
+from apps.tenants.accounts.people import dismiss, reset
+from apps.tenants.actions import change_role, reactivate_member
+from apps.tenants.models import Membership
+from apps.tenants.models.grants import MemberLimit
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """A member at the one moment their link can be shown; without a link for whoever is known to own the address."""
+
+    row: Membership
+    name: str
+    link: str
+    days: int = INVITATION_SECONDS // 86_400
+
+    @property
+    def pk(self) -> int:
+        """The member's."""
+        return int(self.row.pk)
+
+
+def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
+    """What the member is confined to."""
+    actor = actor_of(request)
+    limits = MemberLimit.objects.visible_to(actor).filter(member=member)
+    name = people_of(request)[label_of(member.user_id)]
+    may_confine = may(actor, Act.LIMIT_WRITE)
+    return {"limits": limits, "name": name, "standing": standing_of(member), "may_confine": may_confine}
+
+
+def standing_of(member: Any) -> str:
+    """Whether they may come in, and whether they have."""
+    if not member.is_active:
+        return "deactivated"
+    return "waits for its link" if _waits(member) else "active"
+
+
+def _invite(values: Values, actor: Actor) -> Welcome:
+    invited = invite(values["email"], Role(values["role"]), actor=actor)
+    return Welcome(invited.row, values["email"], invitation_to(invited.row))
+
+
+def _reset(member: Membership, actor: Actor, said: Values) -> Welcome:
+    reset(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+    return Welcome(member, people_of_tenant(actor)[label_of(member.user_id)], invitation_to(member))
+
+
+def _deactivate(member: Membership, actor: Actor, said: Values) -> Membership:
+    return dismiss(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reactivate(member: Membership, actor: Actor, said: Values) -> Membership:
+    return reactivate_member(member, actor=actor, read_at=said["read_at"])
+
+
+def _change_role(member: Membership, actor: Actor, said: Values) -> Membership:
+    return change_role(member, actor=actor, role=Role(said["role"]), read_at=said["read_at"])
+
+
+def _is_active(member: Membership) -> bool:
+    return member.is_active
+
+
+def _came_in(member: Any) -> bool:
+    return member.is_active and not member.is_pending
+
+
+def _waits(member: Any) -> bool:
+    return bool(member.is_pending)
+
+
+def _is_inactive(member: Membership) -> bool:
+    return not member.is_active
+
+
+class MemberAdmin(GovernedAdmin):
+    """The people of the tenant: read by every member, decided on by admins."""
+
+    list_display = ("person", "role", "standing", "second_factor", "updated")
+    list_filter = ("role", "is_active")
+    search_fields = ("user__username", "user__email")
+    search_help_text = "Search mail address"
+    empty = "Nobody of that kind."
+    saved = "Invited. It stands in the history of changes."
+    form = InvitationForm
+    add_fields = ("email", "role")
+    fields = ()
+    change_form_template = "console/tenants/member.html"
+    creates = Creation(Act.MEMBER_INVITE, _invite, add_fields, answer_template="console/tenants/member_link.html")
+    panels = Panels(member_panels)
+    buttons = (
+        Button(
+            "role",
+            "Change role",
+            Act.MEMBER_CHANGE_ROLE,
+            _change_role,
+            done="Changed. It holds from their next request on.",
+            consequence="Admins decide about members, agents, tokens and settings; operators about what agents go by.",
+            form=RoleDecision,
+            when=_is_active,
+        ),
+        Button(
+            "reset",
+            "Reset",
+            Act.MEMBER_RESET,
+            _reset,
+            done="",
+            consequence="Their password, their second factor and every session end now. You get a link for them that works once.",
+            form=OptionalReason,
+            when=_came_in,
+            answer_template="console/tenants/member_link.html",
+        ),
+        Button(
+            "link",
+            "New link",
+            Act.MEMBER_RESET,
+            _reset,
+            done="",
+            consequence="The link they were given ends now. You get another one that works once.",
+            form=OptionalReason,
+            when=_waits,
+            answer_template="console/tenants/member_link.html",
+        ),
+        Button(
+            "deactivate",
+            "Deactivate",
+            Act.MEMBER_DEACTIVATE,
+            _deactivate,
+            done="Deactivated. From their next request on they are nobody here.",
+            consequence="From their next request on they are nobody here. What they did stays in the books.",
+            form=OptionalReason,
+            when=_is_active,
+            tone="danger",
+        ),
+        Button(
+            "reactivate",
+            "Reactivate",
+            Act.MEMBER_REACTIVATE,
+            _reactivate,
+            done="Reactivated, with the role and limits they had.",
+            consequence="They may sign in again, with the role and limits they had.",
+            when=_is_inactive,
+        ),
+    )
+
+    @admin.display(description="Person", ordering="user__username")
+    def person(self, member: Any) -> str:
+        return str(member.people[label_of(member.user_id)])
+
+    @admin.display(description="Second factor")
+    def second_factor(self, member: Any) -> str:
+        return "yes" if member.has_second_factor else "none"
+
+    @admin.display(description="State", ordering="is_active")
+    def standing(self, member: Membership) -> str:
+        return standing_of(member)

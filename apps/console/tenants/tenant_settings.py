@@ -1,0 +1,78 @@
+"""What a tenant decides for all its agents: one row, one page."""
+
+from django import forms
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from apps.console.framework.forms import Decision
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Values
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.tenants.actions import amend_settings
+from apps.tenants.customer_verification import rotate_proof_key
+from apps.tenants.models import TenantSettings
+
+
+def _amend(settings: TenantSettings, values: Values, actor: Actor, read_at: int | None) -> TenantSettings:
+    return amend_settings(settings, actor=actor, read_at=read_at, **values)
+
+
+class ProofKey(Decision):
+    """A key for signatures, typed once."""
+
+    key = forms.CharField(
+        required=False,
+        label="New key",
+        help_text="32 characters or more, drawn at random. Stored encrypted and never shown again. Empty: nobody can prove who"
+        " they are any more.",
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+    )
+    keep_former = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Let the present key hold for now",
+        help_text="Leave this out where somebody else knows it.",
+    )
+
+
+def _rotate(settings: TenantSettings, actor: Actor, said: Values) -> TenantSettings:
+    kept, read_at = said["keep_former"], said["read_at"]
+    return rotate_proof_key(settings, actor=actor, key=said["key"], keep_former=kept, read_at=read_at)
+
+
+def _key_kept(settings: TenantSettings) -> str:
+    if settings.has_proof_key:
+        return "The new key is kept. Messages that arrive from now on may be signed with it."
+    return "There is no key for signatures any more, so nobody can prove who they are."
+
+
+class SettingsAdmin(GovernedAdmin):
+    """The settings of the tenant: read by every member, changed by admins."""
+
+    has_one_row = True
+    list_display = ("timezone", "ai_disclosure", "slot_order", "memory_review", "updated")
+    fields = (
+        *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
+        *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
+        *("pii_patterns", "day_budget_micro_usd"),
+        *("is_customer_proof_required", "messages_per_minute", "messages_per_day"),
+        *("requests_per_minute", "requests_per_minute_of_tenant"),
+        "is_second_factor_required",
+    )
+    change_form_template = "console/tenants/tenant_settings.html"
+    edit_label = "Change the settings"
+    saved = "Saved. What is about money, limits, time and memory holds from the next message on, the rest from the next session."
+    amends = (Amendment(Act.SETTINGS_AMEND, _amend),)
+    buttons = (
+        Button(
+            "proof_key",
+            "Change the key for signatures",
+            Act.SETTINGS_ROTATE_PROOF_KEY,
+            _rotate,
+            done=_key_kept,
+            consequence="Your server signs with the new key from now on. What it signed with the present key goes on holding until"
+            " the next change, unless you say otherwise.",
+            form=ProofKey,
+            tone="primary",
+        ),
+    )

@@ -1,0 +1,134 @@
+"""Webhooks: which server is told what, how it fares, and what nobody tries any more."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, Field
+from django.http import HttpRequest
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from apps.console.framework.forms import Decision
+from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.row_titles import moment
+from apps.governance.actors import Actor
+from apps.governance.policy.table import Act
+from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
+from apps.webhooks.models import EVENTS, Delivery, Webhook
+
+DELIVERIES_SHOWN = 30
+TOLD = ("title", "url", *EVENTS, "is_active")
+
+
+class NewSecret(Decision):
+    """A secret, typed once."""
+
+    secret = forms.CharField(
+        label="New secret",
+        help_text="By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Draw one with"
+        " echo whsec_$(openssl rand -base64 32). Stored encrypted and never shown again.",
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+    )
+    keep_former = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Sign with the present one too",
+        help_text="Until the next change. Leave this out where somebody else knows it.",
+    )
+
+
+def webhook_panels(webhook: Any, request: HttpRequest) -> dict[str, Any]:
+    """How it fares, and its latest deliveries."""
+    del request
+    counted = webhook.deliveries.order_by().values_list("status").annotate(rows=Count("pk"))
+    return {
+        "health": getattr(webhook, "health", None),
+        "counts": dict(counted),
+        "told": [field.verbose_name for field in _events() if getattr(webhook, field.name)],
+        "deliveries": webhook.deliveries.select_related("conversation")[:DELIVERIES_SHOWN],
+    }
+
+
+def _events() -> "list[Field[Any, Any]]":
+    return [field for field in Webhook._meta.fields if field.name in EVENTS]
+
+
+def has_dead(webhook: Any) -> bool:
+    """Whether something was given up."""
+    return bool(webhook.deliveries.filter(status=Delivery.Status.DEAD).exists())
+
+
+def _create(values: Values, actor: Actor) -> Webhook:
+    return create_webhook(actor=actor, **values)
+
+
+def _amend(webhook: Webhook, values: Values, actor: Actor, read_at: int | None) -> Webhook:
+    return amend_webhook(webhook, actor=actor, read_at=read_at, **values)
+
+
+def _rotate(webhook: Webhook, actor: Actor, said: Values) -> Webhook:
+    kept, read_at = said["keep_former"], said["read_at"]
+    return rotate_webhook_secret(webhook, actor=actor, secret=said["secret"], keep_former=kept, read_at=read_at)
+
+
+def _replay(webhook: Webhook, actor: Actor, said: Values) -> int:
+    del said
+    return replay_deliveries(webhook.pk, actor=actor)
+
+
+def _sent_again(number: int) -> str:
+    return f"{number} on their way again." if number != 1 else "One is on its way again."
+
+
+class WebhookAdmin(GovernedAdmin):
+    """Servers of the tenant's that are told what happens."""
+
+    list_display = ("key", "title", "url", "is_active", "secret_kept", "state", "updated")
+    list_filter = ("is_active",)
+    list_select_related = ("health",)
+    search_fields = ("key", "title", "url")
+    search_help_text = "Search key, title or address"
+    empty = "No webhook yet: replies are fetched by your server. Add one, give it a secret, and they are sent to it."
+    add_fields = ("key", *TOLD)
+    fields = TOLD
+    change_form_template = "console/tenants/webhook.html"
+    saved = "Saved. What waits already goes by it too. Nothing is told before there is a secret."
+    creates = Creation(Act.WEBHOOK_CREATE, _create, add_fields)
+    amends = (Amendment(Act.WEBHOOK_AMEND, _amend),)
+    panels = Panels(webhook_panels)
+    buttons = (
+        Button(
+            "secret",
+            "Change the secret",
+            Act.WEBHOOK_ROTATE_SECRET,
+            _rotate,
+            done="The new secret is kept. What is sent from now on is signed with it.",
+            consequence="Your server checks what it is sent with the new secret. Until the next change it is signed with the"
+            " present one too, unless you say otherwise.",
+            form=NewSecret,
+            tone="primary",
+        ),
+        Button(
+            "replay",
+            "Send again what was given up",
+            Act.WEBHOOK_REPLAY,
+            _replay,
+            done=_sent_again,
+            consequence="Each is sent under the number it has, so a server that took one already knows it. They may arrive behind"
+            " what was said later.",
+            when=has_dead,
+        ),
+    )
+
+    @admin.display(description="Secret kept", boolean=True)
+    def secret_kept(self, webhook: Webhook) -> bool:
+        return webhook.has_secret
+
+    @admin.display(description="State")
+    def state(self, webhook: Webhook) -> str:
+        health = getattr(webhook, "health", None)
+        if health is None or not health.consecutive_failures:
+            return "well" if health else "not used yet"
+        return f"failing since {moment(health.failing_since)}, {health.consecutive_failures} times"

@@ -1,0 +1,190 @@
+"""Deciding on many proposals at once: ticked in the inbox, shown before anything happens, carried out by a worker, reported."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import snooze_proposal
+from apps.personas.actions import propose_patch, propose_sections
+from apps.review.bulk.eligibility import MOST
+from apps.review.models import BulkDecision
+from apps.review.tasks import decide_bulk
+from apps.skills.proposals import propose_deprecation
+from tests.console.dashboard.test_figures_page import statements
+from tests.deciding import again, begin, make_drafts, states, waiting_draft
+from tests.factories import World, make_limit, make_persona, make_skill, make_world
+from tests.surfaces.console.browsing import list_of, text_of, words_of
+
+TOGETHER = reverse("admin:together")
+INBOX = list_of(Proposal)
+MOST_READS = 12
+
+
+def looked_at(client: Client, verb: str, *proposals: Proposal) -> str:
+    """The page that says what would happen."""
+    answer = client.get(f"{TOGETHER}?{urlencode([('verb', verb), *(('row', row.pk) for row in proposals)])}")
+    assert answer.status_code == 200
+    return text_of(answer)
+
+
+def offered(page: str) -> list[str]:
+    """What its form would send of each row."""
+    return re.findall(r'name="row"\s+value="(\d+-\d+)"', page)
+
+
+def confirmed(client: Client, world: World, verb: str, *proposals: Proposal, **typed: str) -> BulkDecision:
+    """Look, confirm, and land on the report."""
+    rows = offered(looked_at(client, verb, *proposals))
+    answer = client.post(TOGETHER, {"verb": verb, "row": rows, **typed})
+    assert answer.status_code == 303
+    with acting(world.operator):
+        bulk = BulkDecision.objects.latest("pk")
+    assert answer["Location"] == reverse("admin:together_report", args=[bulk.pk])
+    return bulk
+
+
+def report(client: Client, bulk: BulkDecision) -> str:
+    return words_of(client.get(reverse("admin:together_report", args=[bulk.pk])))
+
+
+def test_open_rows_have_a_box_that_belongs_to_the_form_above_the_list(world: World, operator: Client) -> None:
+    # Without a script: the box names the form by its id, and the form is a link with what was ticked.
+    [draft] = make_drafts(world, 1)
+    page = text_of(operator.get(INBOX))
+    assert f'<input type="checkbox" form="pc-together" name="row" value="{draft.pk}"' in page
+    assert re.search(rf'<form id="pc-together"\s+method="get"\s+action="{TOGETHER}"', page)
+    assert 'id="pc-together"' not in text_of(operator.get(f"{INBOX}?tab=decided"))
+
+
+@pytest.mark.slow
+def test_what_was_confirmed_is_carried_out_by_a_worker_and_reported(world: World, operator: Client) -> None:
+    drafts = make_drafts(world, 3)
+    page = looked_at(operator, "approve", *drafts)
+    assert "can look up “" in page
+    assert states(world, drafts) == ["open"] * 3
+    bulk = confirmed(operator, world, "approve", *drafts)
+    waits = text_of(operator.get(reverse("admin:together_report", args=[bulk.pk])))
+    assert "0 of 3 decided" in waits
+    assert re.search(r'id="together"[^>]*data-polls', waits)
+    snooze_proposal(drafts[1], actor=world.admin, until=drafts[1].expires_at)
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    assert "3 of 3 decided" in report(operator, bulk)
+    assert "2 done, 1 refused, 0 waiting." in report(operator, bulk)
+    assert "changed since you read it" in report(operator, bulk)
+    assert "data-polls" not in text_of(operator.get(reverse("admin:together_report", args=[bulk.pk])))
+    assert f'href="{TOGETHER}"' in text_of(operator.get(INBOX))
+    assert "New skill 2 done, 1 refused, 0 waiting" in words_of(operator.get(TOGETHER))
+    assert states(world, drafts) == ["applied", "open", "applied"]
+
+
+def test_a_no_asks_for_one_reason_and_gives_it_to_all(world: World, operator: Client) -> None:
+    drafts = make_drafts(world, 2)
+    rows = offered(looked_at(operator, "reject", *drafts))
+    refused = operator.post(TOGETHER, {"verb": "reject", "row": rows})
+    assert refused.status_code == 422
+    assert "This field is required." in words_of(refused)
+    assert offered(text_of(refused)) == rows
+    bulk = confirmed(operator, world, "reject", *drafts, reason_code="not_useful", reason="Nobody asks.")
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    assert "Not useful: Nobody asks." in report(operator, bulk)
+    assert {again(world, draft).decision_reason for draft in drafts} == {"Nobody asks."}
+
+
+def test_several_kinds_are_refused_with_a_way_on_for_each(world: World, operator: Client) -> None:
+    retired = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody asks for it.")
+    [draft] = make_drafts(world, 1)
+    page = looked_at(operator, "approve", draft, retired)
+    assert "You chose several" in page
+    assert offered(page) == []
+    assert urlencode([("verb", "approve"), ("row", draft.pk)]) in page
+    rows = [f"{row.pk}-{row.version}" for row in (draft, retired)]
+    refused = operator.post(TOGETHER, {"verb": "approve", "row": rows})
+    assert refused.status_code == 422
+    assert "proposals of one kind" in words_of(refused)
+
+
+def test_what_cannot_be_decided_together_is_left_out_and_says_why(world: World, operator: Client) -> None:
+    plain = waiting_draft(world)
+    paying = waiting_draft(world, body="## Procedure\n1. Call refund_order with the order number.\n")
+    page = looked_at(operator, "approve", plain, paying)
+    assert offered(page) == [f"{plain.pk}-{plain.version}"]
+    assert "Its risk is high; only changes of low risk are decided together." in page
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_nothing_is_offered_above_the_low_tier(world: World, operator: Client, verb: str) -> None:
+    persona = make_persona(world)
+    for proposal in (
+        propose_patch(persona, actor=world.bot, text="Say hello first."),
+        propose_sections(persona, actor=world.bot, values={"style": "Be brief."}),
+    ):
+        page = looked_at(operator, verb, proposal)
+        assert offered(page) == []
+        assert "None of what you chose can be decided on together." in page
+
+
+def test_another_tenants_rows_and_reports_are_like_none(world: World, operator: Client) -> None:
+    # R006
+    other = make_world()
+    theirs = make_drafts(other, 1)
+    page = looked_at(operator, "approve", *theirs)
+    assert "1 of the chosen is not there" in page
+    assert theirs[0].target_label not in page
+    refused = operator.post(TOGETHER, {"verb": "approve", "row": [f"{theirs[0].pk}-1"]})
+    assert refused.status_code == 404
+    bulk = begin(other, theirs)
+    assert operator.get(reverse("admin:together_report", args=[bulk.pk])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [([], "Nothing is chosen."), (["x", "1; DROP"], "Nothing is chosen."), (range(MOST + 1), "At most")],
+)
+def test_none_and_too_many_are_said_so(world: World, operator: Client, rows: list[str], said: str) -> None:
+    assert said in words_of(operator.get(TOGETHER, {"verb": "approve", "row": rows}))
+    refused = operator.post(TOGETHER, {"verb": "approve", "row": rows})
+    assert refused.status_code == 422
+
+
+def test_what_was_decided_together_is_each_tenants_own(world: World, operator: Client) -> None:
+    # R006
+    assert "Nothing yet." in words_of(operator.get(TOGETHER))
+    other = make_world()
+    begin(other, make_drafts(other, 1))
+    assert "Nothing yet." in words_of(operator.get(TOGETHER))
+
+
+def test_there_is_no_third_word(world: World, operator: Client) -> None:
+    assert operator.get(TOGETHER, {"verb": "apply"}).status_code == 404
+
+
+def test_a_person_whose_right_was_taken_is_shown_no_form(world: World, operator: Client) -> None:
+    [draft] = make_drafts(world, 1)
+    make_limit(world, Act.PROPOSAL_APPROVE)
+    page = looked_at(operator, "approve", draft)
+    assert offered(page) == []
+    assert "proposal_approve" in page
+    assert operator.post(TOGETHER, {"verb": "approve", "row": [f"{draft.pk}-1"]}).status_code == 403
+
+
+@pytest.mark.slow
+def test_pages_of_many_rows_cost_what_those_of_few_do(world: World, operator: Client) -> None:
+    # R014
+    drafts = make_drafts(world, 20)
+
+    def reads(chosen: list[Proposal]) -> list[int]:
+        bulk = begin(world, chosen)
+        looked = urlencode([("verb", "approve"), *(("row", row.pk) for row in chosen)])
+        pages = TOGETHER, f"{TOGETHER}?{looked}", reverse("admin:together_report", args=[bulk.pk])
+        return [len(statements(operator, path)) for path in pages]
+
+    reads(drafts[:1])
+    few = reads(drafts[:1])
+    assert reads(drafts) == few
+    assert max(few) <= MOST_READS
