@@ -11,8 +11,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.schema.name_streams",
-        "apps.api.schema_refusals.name_refusals",
+        "apps.api.openapi.schema.name_streams",
+        "apps.api.openapi.schema.name_refusals",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -47,6 +47,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "DeliveryStatus": "apps.webhooks.models.Delivery.Status",
         "MemberRole": "apps.tenants.models.people.ROLES",
         "SendMode": "apps.tenants.models.SEND_MODES",
-        "EventStatus": "apps.api.replies.STATUSES",
+        "EventStatus": "apps.api.resources.conversations.turn_results.STATUSES",
     },
 }

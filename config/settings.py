@@ -214,13 +214,13 @@ SESSION_ENGINE = "apps.tenants.session_store"
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.ActorAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.protocol.authentication.ActorAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_FILTER_BACKENDS": ["apps.api.filters.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["apps.api.protocol.filters.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "apps.api.problems.problem_response",
+    "EXCEPTION_HANDLER": "apps.api.protocol.problem_details.problem_response",
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

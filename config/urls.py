@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from apps.api.files import signed_file
+from apps.api.resources.skills.skill_attachments import signed_file
 from apps.console.site import site
 from apps.operations.metrics import metrics
 from apps.operations.readiness import readyz

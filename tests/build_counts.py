@@ -22,7 +22,7 @@ FIXED_SET: Final = (
     "tests/memory/test_memory.py",
     "tests/tenants/test_people.py",
     "tests/skills/test_skills.py",
-    "tests/surfaces/api/test_skills.py",
+    "tests/api/resources/test_skills.py",
     "tests/console/tenants/test_members.py",
 )
 IS_HELD: Final = os.environ.get("HOLD_COUNTS") == "1"

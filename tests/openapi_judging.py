@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from apps.api.problems import CONTENT_TYPE, TITLES
+from apps.api.protocol.problem_details import CONTENT_TYPE, TITLES
 from tests.openapi_ground import MARK
 
 DOCUMENTED: Final = [

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from apps.api import rates
+from apps.api.protocol import rate_limits
 
 
 @pytest.fixture
 def window(settings: Settings) -> Iterator[None]:
     """Three requests of each and five of the tenant, all in one window and in this process alone."""
-    while time.time() % rates.WINDOW_SECONDS > rates.WINDOW_SECONDS - 15:
+    while time.time() % rate_limits.WINDOW_SECONDS > rate_limits.WINDOW_SECONDS - 15:
         time.sleep(0.5)
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 3, 5
-    rates._client.cache_clear()
-    rates._own.counted, rates._own.away_until = {}, time.monotonic() + 60
+    rate_limits._client.cache_clear()
+    rate_limits._own.counted, rate_limits._own.away_until = {}, time.monotonic() + 60
     yield
-    rates._client.cache_clear()
-    rates._own.counted, rates._own.away_until = {}, 0.0
+    rate_limits._client.cache_clear()
+    rate_limits._own.counted, rate_limits._own.away_until = {}, 0.0

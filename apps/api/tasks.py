@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from apps.api.kept_answers import forget_old
+from apps.api.protocol.idempotency import forget_old
 from apps.tenants.due_work import due_work
 
 

@@ -7,70 +7,64 @@ from django.urls import URLPattern, URLResolver, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
-from apps.api.agents import AgentView
-from apps.api.apart import ApartView
-from apps.api.attachments import AttachmentsView, AttachmentView
-from apps.api.blocks import BlockView
-from apps.api.books import ChangeView, RefusalView
-from apps.api.bulk import BulkView
-from apps.api.carried import CarriedView
-from apps.api.checkpoints import CheckpointView
-from apps.api.comments import CommentView
-from apps.api.contradictions import ContradictionView
-from apps.api.conversations import ConversationView
-from apps.api.drafts import DraftView
-from apps.api.edit_clusters import EditClusterView
-from apps.api.endpoints import EndpointTestView, EndpointView
-from apps.api.escalations import EscalationView
-from apps.api.examples import ExampleView
-from apps.api.extractions import ExtractionView
-from apps.api.grants import GrantsView
-from apps.api.identity_cards import IdentityCardView
-from apps.api.invokables import InvokableView
-from apps.api.learning_versions import RunView, VersionView
-from apps.api.lessons import CaseView, LessonView
-from apps.api.limits import LimitView
-from apps.api.member_overlays import MemberOverlayView
-from apps.api.members import MemberView
-from apps.api.memories import MemoryView
-from apps.api.memory_lines import MemoryLineView
-from apps.api.messages import EventView, MessageView
-from apps.api.notes import NoteView
-from apps.api.overlays import OverlayView
-from apps.api.personas import PersonaView
-from apps.api.prices import PriceView
-from apps.api.profiles import ProfileView
-from apps.api.prompts import PromptView
-from apps.api.proposals import ProposalView
-from apps.api.reading_page import ReadingPage
-from apps.api.reflections import ReflectionView
-from apps.api.reports import ReportView
-from apps.api.restoring import CheckpointRestoreView, RestoreView
-from apps.api.review_stream import review_stream
-from apps.api.role_grants import RoleGrantsView
-from apps.api.schedules import ScheduleView
-from apps.api.searches import SearchView
-from apps.api.send_rules import SendRuleView
-from apps.api.sessions import SessionView
-from apps.api.settings import SettingsView
-from apps.api.skill_archives import ExportsView, ExportView, ImportView
-from apps.api.skills import SkillView
-from apps.api.spend import SpendView
-from apps.api.standing_rules import RuleView
-from apps.api.streams import stream
-from apps.api.switches import SwitchView
-from apps.api.talks import TalkMessageView, TalkView
-from apps.api.tiers import TierRunView, TierView
-from apps.api.tokens import TokenView
-from apps.api.tool_approvals import ToolApprovalView
-from apps.api.tool_servers import RefreshView, ToolServerView
-from apps.api.tools import AgentToolView, ServerToolView
-from apps.api.trials import TrialMessageView, TrialView
-from apps.api.verifications import VerificationView
-from apps.api.versions import Versioned
-from apps.api.views import Nowhere, Rows
-from apps.api.webhooks import DeliveryView, WebhookView
-from apps.api.why import WhyView
+from apps.api.framework.base_views import Nowhere, Rows
+from apps.api.framework.bulk import BulkView
+from apps.api.framework.versions import Versioned
+from apps.api.openapi.swagger_page import ReadingPage
+from apps.api.resources.agents.agent_tokens import TokenView
+from apps.api.resources.agents.agent_tools import AgentToolView, ServerToolView
+from apps.api.resources.agents.agents import AgentView
+from apps.api.resources.agents.delegation import InvokableView
+from apps.api.resources.agents.model_endpoints import EndpointTestView, EndpointView, PriceView
+from apps.api.resources.agents.schedules import ScheduleView
+from apps.api.resources.agents.tool_servers import RefreshView, ToolServerView
+from apps.api.resources.audit.audit_log import ChangeView, RefusalView, VerificationView
+from apps.api.resources.audit.restore import CheckpointRestoreView, CheckpointView, RestoreView
+from apps.api.resources.conversations.assistant_talks import TalkMessageView, TalkView
+from apps.api.resources.conversations.conversations import ConversationView
+from apps.api.resources.conversations.messages import EventView, MessageView
+from apps.api.resources.conversations.playground_trials import TrialMessageView, TrialView
+from apps.api.resources.conversations.sessions import SessionView
+from apps.api.resources.desk.drafts import DraftView
+from apps.api.resources.desk.escalations import EscalationView
+from apps.api.resources.desk.reply_reports import ReportView
+from apps.api.resources.desk.send_rules import SendRuleView
+from apps.api.resources.desk.tool_approvals import ToolApprovalView
+from apps.api.resources.explain.agent_prompt import PromptView
+from apps.api.resources.explain.exposure import CarriedView
+from apps.api.resources.explain.reply_explanation import WhyView
+from apps.api.resources.explain.session_comparison import ApartView
+from apps.api.resources.learning.contradictions import ContradictionView
+from apps.api.resources.learning.edit_clusters import EditClusterView
+from apps.api.resources.learning.examples import ExampleView
+from apps.api.resources.learning.extractions import ExtractionView
+from apps.api.resources.learning.learning_versions import RunView, VersionView
+from apps.api.resources.learning.lessons import CaseView, LessonView
+from apps.api.resources.learning.reflections import ReflectionView
+from apps.api.resources.memory.agent_memory import BlockView, MemoryView
+from apps.api.resources.memory.customer_profiles import ProfileView
+from apps.api.resources.memory.memory_lines import MemoryLineView
+from apps.api.resources.memory.memory_tiers import TierRunView, TierView
+from apps.api.resources.memory.notebook import NoteView
+from apps.api.resources.personas.identity_cards import IdentityCardView
+from apps.api.resources.personas.overlays import MemberOverlayView, OverlayView
+from apps.api.resources.personas.personas import PersonaView
+from apps.api.resources.personas.standing_rules import RuleView
+from apps.api.resources.review.comments import CommentView
+from apps.api.resources.review.proposals import ProposalView
+from apps.api.resources.search import SearchView
+from apps.api.resources.skills.skill_attachments import AttachmentsView, AttachmentView
+from apps.api.resources.skills.skill_import_export import ExportsView, ExportView, ImportView
+from apps.api.resources.skills.skills import SkillView
+from apps.api.resources.tenants.grants import GrantsView, LimitView
+from apps.api.resources.tenants.kill_switches import SwitchView
+from apps.api.resources.tenants.members import MemberView
+from apps.api.resources.tenants.role_grants import RoleGrantsView
+from apps.api.resources.tenants.spend import SpendView
+from apps.api.resources.tenants.tenant_settings import SettingsView
+from apps.api.resources.tenants.webhooks import DeliveryView, WebhookView
+from apps.api.sse.conversation_stream import stream
+from apps.api.sse.review_stream import review_stream
 from apps.runtime.explain.exposure import TOLD
 
 router = SimpleRouter()

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
-from apps.api.inside import Answered
+from apps.api.framework.in_process_requests import Answered
 
 PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
 # What helps, by the refusal's code; what the refusal says itself is not said again.

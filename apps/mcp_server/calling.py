@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from apps.api.inside import Answered, Asked, Caller, ask
+from apps.api.framework.in_process_requests import Answered, Asked, Caller, ask
 from apps.governance.act_schemas import Schema
 from apps.mcp_server.answers import Told, misused, refused, told
 

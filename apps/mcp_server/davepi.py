@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from apps.api.inside import Answered, Asked
+from apps.api.framework.in_process_requests import Answered, Asked
 from apps.governance.act_schemas import Schema
 from apps.governance.row_ids import LONGEST_NUMBER
 from apps.mcp_server.answers import shown

@@ -13,7 +13,7 @@ from pydantic import AnyHttpUrl
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
-from apps.api.bodies import BODY_BYTES
+from apps.api.protocol.request_bodies import BODY_BYTES
 from apps.mcp_server.mounting import App, Receive, Scope, Send
 from apps.mcp_server.serving import in_thread, make_server
 from apps.telemetry.log_context import note

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any, Final
 
-from apps.api.patience import Patient
+from apps.api.sse.slow_clients import Patient
 from apps.telemetry.request_logging import ROUTE
 
 # Any: what the servers' own protocol hands about.

@@ -19,7 +19,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from apps.api.inside import Asked, Caller, ask
+from apps.api.framework.in_process_requests import Asked, Caller, ask
 from apps.mcp_server.answers import page_of
 
 SCHEME: Final = "skill://"

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from apps.api.bodies import Body
-from apps.api.inside import Answered, Asked
-from apps.api.shapes import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
-from apps.api.views import ActorView
+from apps.api.framework.base_views import ActorView
+from apps.api.framework.in_process_requests import Answered, Asked
+from apps.api.framework.json_schema import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
+from apps.api.protocol.request_bodies import Body
 from apps.governance.act_schemas import Schema
 from apps.governance.policy.table import Act
 from apps.governance.row_ids import LARGEST_NUMBER

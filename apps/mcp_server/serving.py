@@ -29,7 +29,7 @@ from mcp_types import (
 from mcp_types import Tool as Listed
 from starlette.requests import Request
 
-from apps.api.inside import Caller
+from apps.api.framework.in_process_requests import Caller
 from apps.mcp_server import reading
 from apps.mcp_server.calling import call
 from apps.mcp_server.tools import SHELVES, TOOLS

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from apps.api.conversations import ConversationChange, Rating
-from apps.api.escalations import NewEscalation
-from apps.api.profiles import NewProfile, ProfileChange
+from apps.api.resources.conversations.conversations import ConversationChange, Rating
+from apps.api.resources.desk.escalations import NewEscalation
+from apps.api.resources.memory.customer_profiles import NewProfile, ProfileChange
 from apps.conversations.models import Conversation
 from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from apps.api.blocks import BlockChange
-from apps.api.decisions import NewProposal
-from apps.api.memories import MemoryChange, NewMemory
-from apps.api.personas import PersonaChange
+from apps.api.resources.memory.agent_memory import BlockChange, MemoryChange, NewMemory
+from apps.api.resources.personas.personas import PersonaChange
+from apps.api.resources.review.proposal_decisions import NewProposal
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool

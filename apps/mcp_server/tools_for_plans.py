@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from apps.api.bodies import Decision
-from apps.api.notes import NewNote, NoteChange
-from apps.api.schedules import NewSchedule
+from apps.api.protocol.request_bodies import Decision
+from apps.api.resources.agents.schedules import NewSchedule
+from apps.api.resources.memory.notebook import NewNote, NoteChange
 from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools_for_customers import CUSTOMER

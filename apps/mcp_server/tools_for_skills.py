@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from apps.api.decisions import NewProposal
-from apps.api.skills import NewSkill, SkillChange
+from apps.api.resources.review.proposal_decisions import NewProposal
+from apps.api.resources.skills.skills import NewSkill, SkillChange
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apps.api.elsewhere import SessionOpening, ToolCalling, TurnReport
+from apps.api.resources.conversations.external_turns import SessionOpening, ToolCalling, TurnReport
 from apps.governance.policy.table import Act
 from apps.mcp_server.requests import Tool
 

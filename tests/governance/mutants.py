@@ -243,7 +243,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
         " 'SELECT member.tenant_id, member.role FROM tenants_membership AS member ORDER BY member.id'"
     )
     yield DatabaseMutant(
-        "crossing", "list_memberships, of anybody", members, ("tests/surfaces/api/test_authentication.py",)
+        "crossing", "list_memberships, of anybody", members, ("tests/api/protocol/test_authentication.py",)
     )
 
 

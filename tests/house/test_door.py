@@ -39,7 +39,7 @@ BAD = [
     ),
     ("door", ACTIONS, "def approve(skill, *, actor):\n    with acting(actor):\n        skill.save()"),
     ("writes", "apps/skills/distillation.py", "skill.save()"),
-    ("writes", "apps/api/skills.py", "serializer.save(owner=actor)"),
+    ("writes", "apps/api/resources/skills/skills.py", "serializer.save(owner=actor)"),
     ("writes", "apps/runtime/turns/turn_machine.py", "await step.asave()"),
     ("writes", "apps/runtime/turns/turn_machine.py", "Skill.objects.create(name='x')"),
     ("writes", "apps/runtime/turns/turn_machine.py", "conversation.messages.create(text='x')"),

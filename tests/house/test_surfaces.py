@@ -48,7 +48,11 @@ LAWFUL = [
         "class SkillAdmin(GovernedAdmin):\n    @admin.display(description='x')\n    def body(self, row): ...",
     ),
     ("pages", PAGE, "class GovernedAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
-    ("pages", "apps/api/skills.py", "class SkillAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
+    (
+        "pages",
+        "apps/api/resources/skills/skills.py",
+        "class SkillAdmin(ModelAdmin):\n    def has_add_permission(self): ...",
+    ),
     ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    DRAFT_SEND = 'draft.send'"),
 ]
 

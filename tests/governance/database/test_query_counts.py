@@ -38,11 +38,11 @@ MOST_READS = 12
 SETTING = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")
 # Where something of one row is listed: test_versions.py and test_attachments.py of tests/surfaces/api count it, and
 # test_carried.py of tests/surfaces/console.
-# tests/surfaces/api/test_search.py counts what is found by words.
+# tests/api/protocol/test_search.py counts what is found by words.
 BY_WORDS = "/api/v1/search/"
 # And this one never has more than one.
 ONE_ROW = "/api/v1/settings/"
-# A member's own, of whom a crowd has one each: tests/surfaces/api/test_talks.py counts them.
+# A member's own, of whom a crowd has one each: tests/api/resources/conversations/test_member_talks.py counts them.
 OWN = {"/api/v1/talks/", "/api/v1/trials/", "/api/v1/member-overlays/"}
 # A role has one row.
 ONE_PER_ROLE = {"/api/v1/role-grants/", list_of(RoleGrants)}

@@ -250,4 +250,4 @@ def test_no_code_of_the_product_sets_anything_for_a_whole_session() -> None:
     found = [(path.name, match.group()) for path in sources for match in OUTLIVING.finditer(path.read_text("utf-8"))]
     assert len(sources) > 100
     # On a connection of its own, past every pool: the web process hears there that something waits, and asks nothing.
-    assert found == [("notified.py", '"LISTEN ')]
+    assert found == [("postgres_listen.py", '"LISTEN ')]

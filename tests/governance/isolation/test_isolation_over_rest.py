@@ -117,7 +117,7 @@ def description() -> dict[str, Any]:
 
 def operations() -> Iterator[Operation]:
     for path, methods in description()["paths"].items():
-        # It has no row of its own and looks in threads: tests/surfaces/api/test_review_stream.py follows it as a stranger.
+        # It has no row of its own and looks in threads: tests/api/sse/test_review_stream.py follows it as a stranger.
         if path.endswith("/review/stream/"):
             continue
         for method, operation in methods.items():
@@ -278,7 +278,7 @@ def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled,
 def test_nothing_is_made_for_another_tenant_whatever_a_body_names(victim: Filled, stranger: World) -> None:
     # R006: a foreign tenant, agent, conversation or target in a body is as unknown as one that is nowhere.
     before, refused, everybody = prints_of(victim.world), 0, list(clients(stranger).items())
-    # An import is a form with a file: tests/surfaces/api/test_skill_archives.py sends one that names a foreign agent.
+    # An import is a form with a file: tests/api/resources/test_skill_archives.py sends one that names a foreign agent.
     making = [(path, each) for method, path, each in operations() if method == "POST" and "{" not in path]
     making = [(path, each) for path, each in making if JSON in each.get("requestBody", {}).get("content", {})]
     for place, (path, operation) in enumerate(making):

@@ -110,7 +110,7 @@ def test_no_act_reaches_a_row_of_another_tenant(surface: Surface, act: Act, role
 # The console's pages and lists: test_isolation_over_console.
 # Any: the router's stubs know no queryset.
 REST_NOUNS: dict[str, Any] = {prefix: view for prefix, view, _ in router.registry}
-# A member's own, who is asked for them in tests/surfaces/api/test_other_tenant.py.
+# A member's own, who is asked for them in tests/api/protocol/test_other_tenant.py.
 OWN = {"talks", "trials", "member-overlays"}
 
 

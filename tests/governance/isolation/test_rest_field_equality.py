@@ -11,10 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from apps.api.reading import OF_WRITES, Plain, narrowed, plan_of, told
-from apps.api.rows import Shown
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.serializers import OF_WRITES, Plain, Shown, narrowed, plan_of, told
 from apps.api.urls import router
-from apps.api.views import Rows
 from apps.governance.database.actor_transaction import acting
 from tests.factories import World
 from tests.governance.filled import Filled

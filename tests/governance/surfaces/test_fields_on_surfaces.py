@@ -8,7 +8,7 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import Settings
 
-from apps.api.agreement import bodies
+from apps.api.policy_conformance import bodies
 from apps.api.urls import router
 from apps.console.policy_conformance import pages
 from apps.governance.actors import Role

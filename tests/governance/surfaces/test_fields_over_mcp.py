@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.api.shapes import shape_of_body
+from apps.api.framework.json_schema import shape_of_body
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import recorded_values

@@ -12,9 +12,9 @@ from pytest_django import Settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.members import MemberView
-from apps.api.notes import NoteView
-from apps.api.skills import SkillView
+from apps.api.resources.memory.notebook import NoteView
+from apps.api.resources.skills.skills import SkillView
+from apps.api.resources.tenants.members import MemberView
 from apps.launcher.postgres import Postgres
 from config import urls
 from tests.governance.filled import fill

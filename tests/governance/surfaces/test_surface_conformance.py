@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.api.personas import PersonaView
+from apps.api.resources.personas.personas import PersonaView
 from apps.console.personas.personas import PersonaAdmin
 from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
@@ -67,9 +67,9 @@ def test_whatever_the_console_can_do_is_done_by_rest_too() -> None:
 
 
 def test_a_body_that_cannot_carry_a_governed_field_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.api.agreement.POLICY", with_voice(Act.PERSONA_AMEND))
+    monkeypatch.setattr("apps.api.policy_conformance.POLICY", with_voice(Act.PERSONA_AMEND))
     assert departures() == [
-        "REST: apps.api.personas.PersonaChange cannot carry voice, which persona.amend governs.",
+        "REST: apps.api.resources.personas.personas.PersonaChange cannot carry voice, which persona.amend governs.",
     ]
 
 

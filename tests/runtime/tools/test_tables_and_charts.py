@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.api.replies import outcome_of
+from apps.api.resources.conversations.turn_results import outcome_of
 from apps.console.conversations.transcripts import transcript
 from apps.governance.database.actor_transaction import acting
 from apps.prompt.tables_and_charts import CHARTS

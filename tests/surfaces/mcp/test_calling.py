@@ -11,7 +11,7 @@ from mcp.client.client import Client
 from mcp_types import ListToolsResult
 from pytest_django import Settings
 
-from apps.api.inside import Caller
+from apps.api.framework.in_process_requests import Caller
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal, Refusal
 from apps.kill_switches.actions import throw_switch

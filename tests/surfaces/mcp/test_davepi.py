@@ -8,7 +8,7 @@ from django.db import connection
 from mcp.client.client import Client
 from mcp_types import ListToolsResult
 
-from apps.api.shapes import handler_at
+from apps.api.framework.json_schema import handler_at
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.mcp_server.davepi import ALIASES, STOOD_FOR

@@ -1,0 +1,56 @@
+"""Decisions on a row that are one act each; who may not is told so before what is missing.
+
+Moves of a state machine asked for by the name of the state to reach.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django_fsm import Transition
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.exceptions import NoSuchMove
+from apps.api.protocol.request_bodies import Body, Decision
+from apps.api.protocol.serializers import Shown
+from apps.governance.governed_write import authorize
+from apps.governance.models import Governed
+from apps.governance.policy.table import Act
+
+Decide = Callable[..., object]
+
+
+def deciding(
+    verb: str, act: Act, decide: Decide, shown: type[Shown[Any]], says: str, body: type[Body] = Decision
+) -> Callable[..., Response]:
+    """The action of a view that carries out one act, with what its body says of it."""
+    takes_reason = "reason" in body().fields
+
+    def handler(self: Rows[Any], request: Request, pk: str) -> Response:
+        del pk
+        row = self.get_object()
+        authorize(self.actor, act, row.tenant_id, agent_id=row.agent_concerned)
+        sent = body.read(request, self.actor, row)
+        said = {name: value for name, value in sent.values.items() if name != "version"}
+        if takes_reason:
+            said["reason"] = sent.reason
+        decide(row, actor=self.actor, read_at=sent.read_at, **said)
+        return self.answer(row.pk, sent.ignored)
+
+    # The router goes by the one, the OpenAPI document says the other.
+    handler.__name__, handler.__doc__ = verb.replace("-", "_"), says
+    named: Callable[..., Response] = action(detail=True, methods=["post"], url_path=verb)(handler)
+    return extend_schema(request=body, responses=shown)(named)
+
+
+def refuse_unreachable(row: Governed, field: str, to: str) -> None:
+    """Say which states can be reached instead, before anything is locked."""
+    moves: list[Transition] = list(getattr(row, f"get_available_{field}_transitions")())
+    allowed = sorted({str(move.target) for move in moves if move.custom.get("by_name", True)})
+    if to not in allowed:
+        name = row._meta.verbose_name
+        instead = f"It can become {' or '.join(allowed)}." if allowed else "That is where it ends."
+        raise NoSuchMove(f"A {name} that is {getattr(row, field)} cannot become {to}. {instead}", allowed)

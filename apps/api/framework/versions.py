@@ -1,0 +1,70 @@
+"""The versions of a row, for people: what each change left, who made it, and what differs between any two."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Row, Rows
+from apps.api.openapi.schema import refusal
+from apps.api.protocol.pagination import Pages
+from apps.api.protocol.point_in_time import VersionRow
+from apps.api.protocol.query_parameters import refuse_unknown, version_named
+from apps.governance.audit.row_history import difference, records_of, version_of, versions_named
+from apps.governance.errors import NotPermitted
+
+PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
+BOTH = "Name both versions by their numbers, such as from=1 and to=3."
+
+
+class FieldDifferenceRow(serializers.Serializer[Any]):
+    """What one field holds in both versions."""
+
+    field = serializers.CharField()
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class VersionPage(serializers.Serializer[Any]):
+    """A page of versions; with `from` and `to` those two, and the fields in which they differ."""
+
+    next = serializers.CharField(allow_null=True)
+    previous = serializers.CharField(allow_null=True)
+    results = VersionRow(many=True)
+    difference = FieldDifferenceRow(many=True, required=False)
+
+
+class Versioned(Rows[Row]):
+    """Adds the versions to a noun's addresses."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("from", OpenApiTypes.INT, description="With `to`: compare from this version."),
+            OpenApiParameter("to", OpenApiTypes.INT, description="With `from`: compare to this version."),
+            OpenApiParameter("cursor", OpenApiTypes.STR),
+            OpenApiParameter("page_size", OpenApiTypes.INT),
+        ],
+        responses={200: VersionPage, **refusal(410, "The words of a version that is compared were erased.")},
+        filters=False,
+    )
+    @action(detail=True, methods=["get"], pagination_class=Pages)
+    def versions(self, request: Request, pk: str) -> Response:
+        """Every version of the row, the newest first; with `from` and `to`, what differs between those two. People only."""
+        del pk
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
+        row: Any = self.get_object()  # Any: a governed row of some noun
+        query = request.query_params
+        refuse_unknown(request, PARAMETERS)
+        if "from" in query or "to" in query:
+            before, after = versions_named(row, [version_named(request, name, BOTH) for name in ("from", "to")])
+            found = FieldDifferenceRow(difference(before, after), many=True).data
+            both = VersionRow([before, after], many=True).data
+            return Response({"next": None, "previous": None, "results": both, "difference": found})
+        records: Any = records_of(row._meta.label_lower, row.pk)  # Any: the page is not of the noun
+        page = self.paginate_queryset(records)
+        return self.get_paginated_response(VersionRow([version_of(record) for record in page or ()], many=True).data)

@@ -1,0 +1,1 @@
+"""The OpenAPI document: schema generation, examples of bodies, the page that shows it."""

@@ -1,0 +1,105 @@
+"""Who asks: an agent by its bearer token, or a person by the console's session. Either becomes an Actor."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.http import HttpRequest, HttpResponse
+from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+
+from apps.api.protocol.exceptions import CsrfFailed
+from apps.governance.actors import Actor, Role
+from apps.governance.database.actor_transaction import tenant_id_named
+from apps.telemetry.log_context import note
+from apps.tenants.accounts.second_factor import asks_for_factor, awaits_code
+from apps.tenants.authentication.actor_resolution import agent_of_token, memberships_of, person_actor
+
+SCHEMES = frozenset({b"bearer", b"token"})
+TENANT_HEADER = "X-Preceptor-Tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """What REST framework calls the user: the actor behind the request, and nothing Django could ask for permissions."""
+
+    actor: Actor
+    is_authenticated: ClassVar[bool] = True
+    is_active: ClassVar[bool] = True
+
+
+class ActorAuthentication(BaseAuthentication):
+    """`Authorization: Bearer pcp_...` names an agent; without that header the signed-in person acts."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, Actor] | None:
+        """A header that names nobody is refused; it never falls back to the session."""
+        header = get_authorization_header(request).split()
+        # Set by `apps.api.framework.in_process_requests` alone, on requests of its own: nothing from the wire becomes an attribute.
+        known: Actor | None = getattr(request._request, "known_actor", None)
+        actor = known or (_agent(header) if header else _person(request))
+        if actor is None:
+            return None
+        note(tenant_id=actor.tenant_id, actor=actor.role.value)
+        return Principal(actor), actor
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 asks for."""
+        del request
+        return 'Bearer realm="preceptor"'
+
+
+def token_of(request: Request) -> str:
+    """The bearer token, where the request has one; the authentication has checked it."""
+    return get_authorization_header(request).partition(b" ")[2].strip().decode(errors="replace")
+
+
+def _agent(header: list[bytes]) -> Actor:
+    if header[0].lower() not in SCHEMES or len(header) != 2:
+        raise AuthenticationFailed("Send the token as: Authorization: Bearer pcp_...")
+    actor = agent_of_token(header[1].decode(errors="replace"))
+    if actor is None:
+        raise AuthenticationFailed(
+            "This token is unknown, expired or revoked. Ask an admin of the tenant for a new one."
+        )
+    return actor
+
+
+def _person(request: Request) -> Actor | None:
+    user = getattr(request._request, "user", None)
+    if user is None or not user.is_authenticated or not user.is_active or user.is_service:
+        return None
+    _refuse_forgery(request)
+    if awaits_code(user, request._request.session):
+        raise PermissionDenied("You are signed in by half. Enter the code of your second factor in the console first.")
+    tenant_id, role = _membership(user.pk, request.headers.get(TENANT_HEADER, ""))
+    actor = person_actor(user.pk, tenant_id, role)
+    if user.second_factor_enabled_at is None and asks_for_factor(actor):
+        raise PermissionDenied("This tenant asks for a second factor. Set one up in the console, under Second factor.")
+    return actor
+
+
+def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:
+    memberships = memberships_of(user_id)
+    if tenant_key:
+        # The database cannot even be asked for a NUL; no key has one.
+        wanted = None if "\x00" in tenant_key else tenant_id_named(tenant_key)
+        memberships = [(tenant_id, role) for tenant_id, role in memberships if tenant_id == wanted]
+    if not memberships:
+        raise PermissionDenied("You are not a member of this tenant. Ask one of its admins to add you.")
+    if len(memberships) > 1:
+        raise PermissionDenied(f"You belong to several tenants. Name one by its key in the header {TENANT_HEADER}.")
+    return memberships[0]
+
+
+def _refuse_forgery(request: Request) -> None:
+    check = CSRFCheck(_unanswered)
+    check.process_request(request._request)
+    reason = check.process_view(request._request, _unanswered, (), {})
+    if reason:
+        raise CsrfFailed(f"{reason} Send the value of the cookie csrftoken in the header X-CSRFToken.")
+
+
+def _unanswered(request: HttpRequest) -> HttpResponse:
+    """Django's check wants a view to guard; here only its verdict is asked for."""
+    del request
+    return HttpResponse()

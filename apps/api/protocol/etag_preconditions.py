@@ -1,0 +1,91 @@
+"""Conditions of a request, as RFC 9110 has them: `If-Match` for whoever writes what they read, `If-None-Match` for whoever has it.
+
+The tag of a row is its version and a hash of what is shown. A hash of all of it makes 304 true; a write asks for the version alone.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Model
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+
+from apps.api.protocol.exceptions import PreconditionFailed
+from apps.api.protocol.serializers import OF_WRITES
+from apps.governance.models import Governed
+
+MATCH: Final = "If-Match"
+NONE_MATCH: Final = "If-None-Match"
+_TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_LIST: Final = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
+_EACH: Final = re.compile(_TAG)
+_HASH_CHARACTERS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What a header names: any row at all, or these tags as they stand there, quotes and `W/` included."""
+
+    is_any: bool
+    named: frozenset[str]
+
+    def has(self, tag: str) -> bool:
+        """By the weak comparison: what is shown is the same."""
+        return self.is_any or tag in {each.removeprefix("W/") for each in self.named}
+
+    def has_version(self, version: int | None, *, weakly: bool = False) -> bool:
+        """Whether one of them is a tag of this version; by the strong comparison no weak one is."""
+        tags = {each.removeprefix("W/") for each in self.named if weakly or not each.startswith("W/")}
+        return self.is_any or str(version) in {tag.strip('"').partition("-")[0] for tag in tags}
+
+
+def tag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()) -> str:
+    """The tag of a row as it is shown; what is counted beside it makes no other one of it."""
+    told = {name: value for name, value in shown.items() if name not in OF_WRITES and name not in beside}
+    return f'"{version}-{hashlib.sha256(JSONRenderer().render(told)).hexdigest()[:_HASH_CHARACTERS]}"'
+
+
+def is_had(request: Request, tag: str) -> bool:
+    """Whether who asks has exactly this already."""
+    tags = _tags(request, NONE_MATCH)
+    return tags is not None and tags.has(tag)
+
+
+def refuse_unmet(request: Request, row: Model) -> int | None:
+    """Refuse a request whose condition the row does not meet; the version that it has to be written at, if that was said."""
+    version: int | None = getattr(row, "version", None)
+    none = None if request.method in SAFE_METHODS else _tags(request, NONE_MATCH)
+    if none is not None and none.has_version(version, weakly=True):
+        raise PreconditionFailed(
+            f"This was to be done only to what {NONE_MATCH} does not name, and it names it.", version
+        )
+    match = _tags(request, MATCH)
+    if match is None or match.is_any:
+        return None
+    if not match.has_version(version):
+        raise changed(version)
+    if isinstance(row, Governed):
+        row.expected_version = version
+    return version
+
+
+def changed(version: int | None) -> PreconditionFailed:
+    """The refusal of whoever decided on another version than stands there."""
+    now = "it has no versions" if version is None else f"it is now at version {version}"
+    return PreconditionFailed(f"This is not what {MATCH} names: {now}. Read it again and decide on that.", version)
+
+
+def _tags(request: Request, header: str) -> Tags | None:
+    said = request.headers.get(header)
+    if said is None:
+        return None
+    if said.strip() == "*":
+        return Tags(is_any=True, named=frozenset())
+    if not _LIST.fullmatch(said):
+        raise ValidationError({header: ['Send * or tags in quotes, as `ETag` gave them, such as "3-5f2c".']})
+    return Tags(is_any=False, named=frozenset(_EACH.findall(said)))

@@ -1,0 +1,85 @@
+"""Rows as they stood at a moment of the past, for people: the version that each had then, as its change record left it.
+
+How a version of a governed row is shown, wherever it is.
+"""
+
+from typing import Any, Final, cast
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import QueryDict
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from apps.governance.actors import Actor
+from apps.governance.audit.row_history import version_of
+from apps.governance.errors import Erased, Invalid, NotPermitted, NotVisible
+from apps.governance.models import ChangeRecord, Governed
+from apps.tenants.models import Agent
+from apps.tenants.tenant_clock import AT, moment_said, zone_of
+
+
+class VersionRow(serializers.Serializer[Any]):
+    """One version. Its values are null where they were erased."""
+
+    version = serializers.IntegerField(source="number")
+    change_record_id = serializers.IntegerField(source="record_id")
+    act = serializers.CharField()
+    by = serializers.CharField(help_text="Who made the change, as labels name people, agents and the system.")
+    role = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    taint = serializers.CharField()
+    reason = serializers.CharField()
+    is_erased = serializers.BooleanField()
+    values = serializers.DictField(allow_null=True, source="own_values")
+
+
+AS_OF: Final = "as_of"
+AGENT: Final = "agent_key"
+
+
+def records_then(rows: QuerySet[Any], request: Request, actor: Actor) -> QuerySet[ChangeRecord]:
+    """Of each of these rows the record that was its latest at the moment, the youngest first; none of rows that were not there."""
+    moment = _moment(request, actor)
+    kind = cast("type[Governed]", rows.model)._meta.label_lower
+    known = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=kind, created_at__lte=moment)
+    seen = known.filter(subject_id__in=rows.order_by().values("pk"))
+    latest = known.filter(subject_id=OuterRef("subject_id")).order_by("-id").values("pk")[:1]
+    return _of_agent(seen, request.query_params, rows).filter(pk=Subquery(latest), version_after__gt=0)
+
+
+def row_then(rows: QuerySet[Any], row: Governed, request: Request, actor: Actor) -> dict[str, Any]:
+    """One row as it stood; refused where it was not there, or where nobody can say any more."""
+    record = records_then(rows.filter(pk=row.pk), request, actor).select_related("text").first()
+    if record is None:
+        raise NotVisible(f"This {row._meta.verbose_name} was not there then.")
+    if not hasattr(record, "text"):
+        raise Erased(f"The words of version {record.version_after} were erased. Ask for another moment.")
+    return shown_then(record)
+
+
+def shown_then(record: ChangeRecord) -> dict[str, Any]:
+    """A row as its record left it."""
+    return {"id": record.subject_id, **VersionRow(version_of(record)).data}
+
+
+def _moment(request: Request, actor: Actor) -> Any:  # Any: a moment, aware
+    if not actor.is_person:
+        raise NotPermitted("Only people may read how rows stood in the past; an agent's token does not reach it.")
+    # A plus sign that was not encoded comes as a space.
+    said = request.query_params[AS_OF].strip().replace(" ", "+")
+    try:
+        return moment_said(said, zone_of(actor), timezone.now())
+    except Invalid as refusal:
+        raise ValidationError({AS_OF: refusal.fields[AT]}) from refusal
+
+
+def _of_agent(records: QuerySet[ChangeRecord], query: QueryDict, rows: QuerySet[Any]) -> QuerySet[ChangeRecord]:
+    key = query.get(AGENT)
+    if key is None:
+        return records
+    if not any(field.name == "agent" for field in rows.model._meta.fields):
+        raise ValidationError({AGENT: ["These rows are no agent's. Leave it out."]})
+    agents = Agent.objects.filter(key=key).values("pk")
+    return records.filter(subject_id__in=rows.order_by().filter(agent_id__in=agents).values("pk"))

@@ -1,0 +1,189 @@
+"""Every refusal as an RFC 9457 problem document: one table from error to status, one shape for all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousMultipartForm,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.response import Response
+
+from apps.api.protocol.exceptions import TooLarge
+from apps.governance import errors
+from apps.governance.actors import Actor
+from apps.governance.refusal_log import Subject, note
+from apps.governance.row_ids import number_of_row
+from apps.restore.execution import PlanMoved
+
+CONTENT_TYPE = "application/problem+json"
+DOCUMENTATION = "/docs/errors"
+
+# What each refusal of the kernel is in HTTP. What is missing here is a fault of ours and stays an error 500.
+STATUS: Mapping[type[errors.GovernanceError], int] = {
+    errors.NothingPermitted: 403,
+    errors.NotPermitted: 403,
+    errors.NotVisible: 404,
+    errors.IllegalTransition: 400,
+    errors.Stale: 409,
+    errors.NeedsRebase: 409,
+    errors.FindingsUnconfirmed: 409,
+    errors.QueueFull: 409,
+    errors.Conflicting: 409,
+    errors.Invalid: 400,
+    errors.Erased: 410,
+    errors.TooMany: 429,
+    PlanMoved: 409,
+}
+# REST framework's words for what we say otherwise; every other code is its own.
+CODES = {"parse_error": "malformed", "error": "refused"}
+TITLES = {
+    "already_rejected": "A person has said no to this",
+    "authentication_failed": "The token is not valid",
+    "conflict": "It does not go with what is there",
+    "csrf_failed": "The request may be forged",
+    "text_erased": "The words were erased",
+    "findings_unconfirmed": "The scanner points at something",
+    "illegal_transition": "There is no such move",
+    "invalid": "Some values cannot be taken",
+    "key_in_flight": "It is being answered",
+    "key_reused": "The key belongs to another request",
+    "malformed": "The body cannot be read",
+    "method_not_allowed": "This cannot be done here",
+    "needs_another_reviewer": "Somebody else has to agree",
+    "needs_rebase": "What it would change has changed since",
+    "not_acceptable": "No such format",
+    "not_authenticated": "Nobody is signed in",
+    "not_found": "There is no such thing",
+    "not_permitted": "Not permitted",
+    "nothing_permitted": "Nothing of this is permitted",
+    "permission_denied": "Not permitted",
+    "stale_plan": "It is another plan by now",
+    "precondition_failed": "It is not what you named",
+    "queue_full": "Too many proposals wait",
+    "stale": "It has changed since",
+    "throttled": "Too many requests",
+    "too_large": "The body is too large",
+    "too_many_messages": "Too many messages",
+    "too_many_streams": "Too many streams are open",
+    "turn_failed": "The agent could not answer",
+    "unsupported_media_type": "The body is not JSON",
+}
+# What a refusal carries besides its sentence.
+MEMBERS = (
+    *("ignored_fields", "current_version", "allowed", "failure_code"),
+    *("current_sha256", "current_content", "base", "live", "findings"),
+)
+# Where reasons stand that belong to no field.
+BODY = "body"
+NOT_FOUND = "There is nothing at this address, or it is not yours to see."
+
+
+# Whoever comes by a session may send it in a form, so Django reads the body before a view does.
+UNREADABLE = (MultiPartParserError, BadRequest, SuspiciousMultipartForm, TooManyFieldsSent, TooManyFilesSent)
+
+
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | None:
+    """REST framework's exception handler. None leaves a fault of ours to Django, which logs it and answers 500."""
+    _note(exc, context)
+    if isinstance(exc, Http404):
+        exc = exceptions.NotFound(NOT_FOUND)
+    elif isinstance(exc, PermissionDenied):
+        exc = exceptions.PermissionDenied()
+    elif isinstance(exc, RequestDataTooBig):
+        exc = TooLarge("The body is too large to be read. Send less.")
+    elif isinstance(exc, UNREADABLE):
+        exc = exceptions.ParseError("The body is no form that can be read. Send JSON, or a form with its boundary.")
+    if isinstance(exc, errors.GovernanceError):
+        status = next((status for kind, status in STATUS.items() if isinstance(exc, kind)), None)
+        return None if status is None else _problem(status, exc.code, str(exc), exc, context)
+    if isinstance(exc, exceptions.ValidationError):
+        by_field = dict(_flattened(exc.detail))
+        return _problem(400, "invalid", _sentence(by_field), exc, context, errors=by_field)
+    if isinstance(exc, exceptions.APIException):
+        return _problem(exc.status_code, _code(exc), str(exc.detail), exc, context)
+    return None
+
+
+def _note(exc: Exception, context: Mapping[str, Any]) -> None:
+    """What the door refused is in the books; this is for what was refused before it. A read that finds nothing is no attempt."""
+    request, view = context["request"], context["view"]
+    if isinstance(exc, Http404 | exceptions.NotFound) and request.method not in SAFE_METHODS:
+        exc = errors.NotVisible(NOT_FOUND)
+    if isinstance(request.auth, Actor) and isinstance(exc, errors.GovernanceError):
+        rows = getattr(view, "queryset", None)
+        row_id = str(view.kwargs.get("pk", ""))
+        kind = "" if rows is None else rows.model._meta.label_lower
+        note(exc, request.auth, subject=Subject(kind, number_of_row(row_id)))
+
+
+def _problem(status: int, code: str, detail: str, exc: Exception, context: Mapping[str, Any], **more: Any) -> Response:
+    members = {
+        "type": f"{DOCUMENTATION}#{code}",
+        "title": TITLES.get(code, "The request was refused"),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "instance": context["request"].path,
+        **_members(exc, context),
+        **more,
+    }
+    return Response(members, status=status, headers=_headers(exc), content_type=CONTENT_TYPE)
+
+
+def _members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name in MEMBERS:
+        if hasattr(exc, name):
+            value = getattr(exc, name)
+            members[name] = list(value) if isinstance(value, tuple) else value
+    if isinstance(exc, errors.Invalid):
+        members["errors"] = {BODY if name == NON_FIELD_ERRORS else name: said for name, said in exc.fields.items()}
+    if isinstance(exc, exceptions.MethodNotAllowed):
+        members["allowed"] = context["view"].allowed_methods
+    return members
+
+
+def _headers(exc: Exception) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    if challenge := getattr(exc, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(exc, "wait", None):
+        headers["Retry-After"] = str(int(wait))
+    return headers
+
+
+def _code(exc: exceptions.APIException) -> str:
+    code = str(exc.get_codes())
+    return CODES.get(code, code)
+
+
+def _flattened(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
+    """Nested errors by dotted field; what belongs to no field stands under `body`."""
+    if isinstance(detail, Mapping):
+        pairs: list[tuple[str, list[str]]] = []
+        for key, inner in detail.items():
+            part = "" if key == "non_field_errors" else printable(str(key))
+            pairs += _flattened(inner, ".".join(filter(None, [name, part])))
+        return pairs
+    reasons = detail if isinstance(detail, list) else [detail]
+    return [(name or BODY, [printable(str(reason)) for reason in reasons])]
+
+
+def _sentence(by_field: Mapping[str, list[str]]) -> str:
+    said = "; ".join(f"{name}: {' '.join(reasons)}" for name, reasons in by_field.items())
+    return f"Some values cannot be taken. {said}"
+
+
+def printable(text: str) -> str:
+    """Half a surrogate pair cannot be sent back as it came."""
+    return text.encode(errors="backslashreplace").decode()

@@ -1,0 +1,52 @@
+"""What the words behind a question mark may be, on addresses that have no filters.
+
+Only the fields that are asked for, by `fields=id,version`.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+
+def refuse_unknown(request: Request, known: Collection[str]) -> None:
+    """Refuse an address that asks by a word which it does not know, and say which it knows."""
+    if unknown := sorted(set(request.query_params) - set(known)):
+        said = f"There is no such parameter. There are: {', '.join(sorted(known))}."
+        raise ValidationError({name: [said] for name in unknown})
+
+
+def is_true(request: Request, name: str) -> bool:
+    """Whether a parameter says true; left out, it says false."""
+    said = request.query_params.get(name, "false")
+    if said not in {"true", "false"}:
+        raise ValidationError({name: ["Say true or false."]})
+    return said == "true"
+
+
+def version_named(request: Request, name: str, advice: str) -> int:
+    """A version of a row by its number; anything else is refused with the advice."""
+    said = request.query_params.get(name, "")
+    if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
+        raise ValidationError({name: [advice]})
+    return int(said)
+
+
+FIELDS: Final = "fields"
+
+
+def refuse_unknown_fields(request: Request, known: Collection[str]) -> frozenset[str] | None:
+    """The names that are asked for, or None for all; one that nobody knows is refused."""
+    said = request.query_params.get(FIELDS)
+    if said is None:
+        return None
+    named = frozenset(name.strip() for name in said.split(","))
+    if named - set(known):
+        raise ValidationError({FIELDS: [f"Name some of these, with commas between: {', '.join(sorted(known))}."]})
+    return named
+
+
+def only(named: frozenset[str] | None, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is said, as far as it is asked for."""
+    return said if named is None else {name: value for name, value in said.items() if name in named}

@@ -1,0 +1,201 @@
+"""How the lines of a list are read: which fields are plain is settled once for each serializer class, not for each answer.
+
+REST framework builds a serializer's fields anew for every request and asks each of them for every row, which for fifty rows
+takes longer than everything else. Whatever is not plain is asked as ever.
+
+What answers show of rows: plain fields, never written through, and the names of what a write stripped.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar, Final, TypeVar
+
+from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
+from django.db.models import Model, QuerySet
+from django.db.models.constants import LOOKUP_SEP
+from rest_framework import serializers
+from rest_framework.fields import Field, SkipField
+from rest_framework.relations import PKOnlyObject
+
+from apps.api.protocol.deprecation import Deprecation
+
+# What each says of a value depends on the value alone.
+PLAIN: Final = (
+    *(serializers.CharField, serializers.BooleanField, serializers.FloatField, serializers.BigIntegerField),
+    *(serializers.IntegerField, serializers.DateTimeField, serializers.DateField, serializers.ChoiceField),
+    serializers.JSONField,
+)
+# Only answers to writes have them, and not from the row.
+OF_WRITES: Final = frozenset({"ignored_fields", "notice"})
+
+Value = Any  # what a column holds, and what JSON can say of it
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A field that is read from its row, from its `column` or attribute, and told without asking anybody."""
+
+    name: str
+    column: str
+    read: Callable[[Model], Value]
+    tell: Callable[[Value], Value] | None
+
+    def told(self, value: Value) -> Value:
+        """What an answer says of what the row has."""
+        return value if value is None or self.tell is None else self.tell(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A field that tells by itself, such as a nested row or a method of the serializer."""
+
+    name: str
+
+
+@cache
+def plan_of(kind: type[serializers.ModelSerializer[Any]]) -> tuple[Plain | Asked, ...]:
+    """The fields of an answer in their order; of a serializer of its own, so that no request is held on to."""
+    return tuple(_step(name, field, kind) for name, field in _readable(kind).items())
+
+
+def told(row: Model | dict[str, Value], serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
+    """The row as the serializer shows it, or the columns of one that `narrowed` gave."""
+    steps = plan_of(type(serializer))
+    if isinstance(row, dict):
+        return {step.name: step.told(row[step.column]) for step in steps if isinstance(step, Plain)}
+    shown: dict[str, Value] = {}
+    for step in steps:
+        if isinstance(step, Plain):
+            try:
+                value = step.read(row)
+            except (AttributeError, ObjectDoesNotExist):
+                _ask(serializer, step.name, row, shown)
+                continue
+            shown[step.name] = step.told(value)
+        else:
+            _ask(serializer, step.name, row, shown)
+    return shown
+
+
+def narrowed(rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], beside: Iterable[str]) -> QuerySet[Any]:
+    """What lines of these rows show, as dictionaries of columns, and the columns `beside`; the rows where that is not all plain."""
+    columns = None if rows.query.select_related is True else _columns_of(kind, frozenset(rows.query.annotations))
+    return rows if columns is None else rows.values(*dict.fromkeys((*columns, *beside)))
+
+
+@cache
+def _columns_of(kind: type[serializers.ModelSerializer[Any]], annotated: frozenset[str]) -> tuple[str, ...] | None:
+    """Where the lines are read from; None where the fields do not tell."""
+    steps = plan_of(kind)
+    columns = tuple(step.column for step in steps if isinstance(step, Plain))
+    are_all = len(columns) == len(steps) and all(
+        column in annotated or _is_column(kind.Meta.model, column) for column in columns
+    )
+    return columns if are_all else None
+
+
+def _is_column(model: type[Model], column: str) -> bool:
+    """Whether the path leads to a column, over references alone that no row is without."""
+    *references, name = column.split(LOOKUP_SEP)
+    try:
+        for reference in references:
+            field = model._meta.get_field(reference)
+            if not field.many_to_one or field.null or field.related_model is None:
+                return False
+            model = field.related_model
+        return bool(model._meta.get_field(name).concrete)
+    except FieldDoesNotExist:
+        return False
+
+
+def _readable(kind: type[serializers.ModelSerializer[Any]]) -> Mapping[str, Any]:
+    fields = kind().fields
+    return {name: field for name, field in fields.items() if not field.write_only and name not in OF_WRITES}
+
+
+def _step(name: str, field: Any, kind: type[serializers.ModelSerializer[Any]]) -> Plain | Asked:
+    if not _is_plain(field) or callable(getattr(kind.Meta.model, field.source, None)):
+        return Asked(name)
+    return Plain(name, field.source.replace(".", LOOKUP_SEP), attrgetter(field.source), _teller(field))
+
+
+def _is_plain(field: Any) -> bool:
+    """One of the kinds above, whatever it checks of what is sent."""
+    kind = next((plain for plain in PLAIN if isinstance(field, plain)), None)
+    own = type(field)
+    return (
+        kind is not None
+        and field.source != "*"
+        and own.to_representation is kind.to_representation
+        and own.get_attribute is Field.get_attribute
+    )
+
+
+def _teller(field: Any) -> Callable[[Value], Value] | None:
+    if isinstance(field, serializers.DateTimeField):
+        return _moment(field)
+    if isinstance(field, serializers.IntegerField | serializers.BooleanField | serializers.FloatField):
+        # The database gives them as what they are.
+        return None
+    tell: Callable[[Value], Value] = field.to_representation
+    return tell
+
+
+def _moment(field: serializers.DateTimeField) -> Callable[[Value], Value]:
+    def tell(value: datetime) -> Value:
+        if value.tzinfo is UTC:
+            return f"{value.isoformat()[:-6]}Z"
+        return field.to_representation(value)
+
+    return tell
+
+
+def _ask(serializer: serializers.ModelSerializer[Any], name: str, row: Model, shown: dict[str, Value]) -> None:
+    """As REST framework asks a field."""
+    field = serializer.fields[name]
+    try:
+        value = field.get_attribute(row)
+    except SkipField:
+        return
+    is_none = (value.pk if isinstance(value, PKOnlyObject) else value) is None
+    shown[name] = None if is_none else field.to_representation(value)
+
+
+Row = TypeVar("Row", bound=Model)
+
+STAMPS = ("taint", "version", "created_at", "updated_at")
+
+
+class Shown(serializers.ModelSerializer[Row]):
+    """A row of a governed noun in an answer."""
+
+    # Fields that go.
+    going: ClassVar[Mapping[str, Deprecation]] = {}
+
+    ignored_fields = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Only in answers to writes: fields that were sent, known and stripped.",
+    )
+
+    notice = serializers.CharField(
+        required=False,
+        help_text="Only in answers to writes of which something waits for a person: what does, and what stays.",
+    )
+
+    def to_representation(self, instance: Any) -> Any:
+        """After a write, with what of the body was stripped."""
+        shown = told(instance, self)
+        if "ignored_fields" in self.context:
+            shown["ignored_fields"] = self.context["ignored_fields"]
+        if self.context.get("notice"):
+            shown["notice"] = self.context["notice"]
+        return shown
+
+
+def agent_key() -> serializers.CharField:
+    """The key of a row's agent, instead of its id."""
+    return serializers.CharField(source="agent.key", read_only=True)

@@ -1,0 +1,1 @@
+"""REST: agents, their tokens, tools, schedules, model endpoints and handoffs."""

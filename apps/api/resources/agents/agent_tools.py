@@ -1,0 +1,169 @@
+"""What tool servers say they offer, and which agent may call what of it. People only."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ModelSerializer
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, FilterSet, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.actors import ANYWHERE
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
+from apps.tools.models import AgentTool, ServerTool
+
+
+class ServerToolRow(ModelSerializer[ServerTool]):
+    """One tool as its server describes it now. Nobody vouches for it."""
+
+    server = CharField(source="server.key", read_only=True)
+
+    class Meta:
+        model = ServerTool
+        fields = (
+            "id",
+            "server",
+            "name",
+            "qualified_name",
+            "definition",
+            "sha256",
+            "validation_error",
+            "is_listed",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+
+class ServerToolFilters(FilterSet):
+    """By server, and by whether it is still offered."""
+
+    server = CharFilter(field_name="server__key", help_text="Key of the server.")
+    is_listed = BooleanFilter()
+
+
+class ServerToolView(Rows[ServerTool]):
+    """What the tenant's tool servers say they offer."""
+
+    queryset = ServerTool.objects.none()
+    serializer_class = ServerToolRow
+    filterset_class = ServerToolFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[ServerTool]:
+        """Of every server of the tenant."""
+        return ServerTool.objects.visible_to(self.actor).select_related("server")
+
+
+class AgentToolRow(Shown[AgentTool]):
+    """What an agent may call, as a person read it."""
+
+    agent_key = agent_key()
+    tool = CharField(source="tool.qualified_name", read_only=True, help_text="The name the agent calls it by.")
+    is_offered = BooleanField(read_only=True, help_text="False where the server says otherwise of it by now.")
+
+    class Meta:
+        model = AgentTool
+        fields = (
+            *("id", "agent_key", "tool", "needs_approval", "definition", "sha256", "is_offered"),
+            *(*STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+
+class NewAgentTool(Body):
+    """Which agent, which tool, and the description that was read."""
+
+    acts = (Act.AGENT_TOOL_ALLOW,)
+    shown = frozenset(AgentToolRow.Meta.fields)
+
+    agent_key = Text()
+    tool = Text(help_text="The name the agent calls it by: `qualified_name` of a server tool.")
+    read_sha256 = Text(
+        help_text="`sha256` of the description that was read; another that stands there by now is refused."
+    )
+    needs_approval = YesNo(required=False, help_text="False only for a tool that says that it only reads.")
+    reason = Text(required=False)
+
+
+class AgentToolChange(Body):
+    """The same row for another description, or with another word on whether calls wait."""
+
+    acts = (Act.AGENT_TOOL_AMEND,)
+    shown = frozenset(AgentToolRow.Meta.fields)
+    whole = ("needs_approval",)
+
+    needs_approval = YesNo(required=False)
+    read_sha256 = Text(required=False, help_text="Of what its server says now. Left out: as it is allowed already.")
+    version = Number(required=False, help_text="The row's version that was read.")
+    reason = Text(required=False)
+
+
+class AgentToolFilters(AgentFilters):
+    """By agent, and by whether calls wait."""
+
+    needs_approval = BooleanFilter()
+    search = SearchFilter("tool__qualified_name")
+
+
+class AgentToolView(Rows[AgentTool]):
+    """Which agent may call which tool of others."""
+
+    acts: ClassVar = {
+        "create": (Act.AGENT_TOOL_ALLOW,),
+        "partial_update": (Act.AGENT_TOOL_AMEND,),
+        "destroy": (Act.AGENT_TOOL_WITHDRAW,),
+    }
+    queryset = AgentTool.objects.none()
+    serializer_class = AgentToolRow
+    filterset_class = AgentToolFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[AgentTool]:
+        """Those of the tenant."""
+        return AgentTool.objects.visible_to(self.actor).select_related("agent", "tool__server")
+
+    @extend_schema(request=NewAgentTool, responses={201: AgentToolRow})
+    def create(self, request: Request) -> Response:
+        """Let an agent call a tool as it was read; its next session is offered it."""
+        authorize(self.actor, Act.AGENT_TOOL_ALLOW, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewAgentTool.read(request, self.actor)
+        agent_id, tool_id = agent_id_named(sent.values["agent_key"], self.actor), self._tool(sent.values["tool"])
+        given = sent.only("needs_approval", "reason")
+        row = allow_tool(agent_id, tool_id, sent.values["read_sha256"], actor=self.actor, **given)
+        return self.answer(row.pk, sent.ignored, 201)
+
+    @extend_schema(request=AgentToolChange, responses=AgentToolRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Allow it as it is described now, or say otherwise whether each call waits for a person."""
+        del pk
+        row = self.get_object()
+        sent = AgentToolChange.read(request, self.actor, row)
+        given = {**sent.only("needs_approval", "reason"), "sha256": sent.values.get("read_sha256", "")}
+        amend_agent_tool(row, actor=self.actor, read_at=sent.read_at, **given)
+        return self.answer(row.pk, sent.ignored)
+
+    @extend_schema(request=AgentToolChange, responses=AgentToolRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same, whole."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Withdraw it: the agent calls it no more, from its next turn on."""
+        del request, pk
+        withdraw_tool(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+    def _tool(self, name: str) -> int:
+        tool = ServerTool.objects.visible_to(self.actor).filter(qualified_name=name).first()
+        if tool is None:
+            raise ValidationError({"tool": ["No server offers a tool of this name. Have it asked what it offers."]})
+        return tool.pk

@@ -1,0 +1,195 @@
+"""Agents as people and the agents themselves see them."""
+
+from typing import ClassVar, Final
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, IntegerField
+
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Sent, Text, YesNo, as_sent
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.governance.actors import Actor
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.tenants.actions import amend_agent, create_agent
+from apps.tenants.models import Agent, Endpoint
+
+ENDPOINTS: Final = frozenset({"endpoint", "distil_endpoint_mid", "distil_endpoint_long"})
+
+
+class AgentRow(Shown[Agent]):
+    """One agent of the tenant."""
+
+    agent_key = CharField(source="key", read_only=True)
+    endpoint_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's endpoint.")
+
+    distil_endpoint_mid_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's.")
+    distil_endpoint_long_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's.")
+
+    class Meta:
+        model = Agent
+        fields = (
+            "id",
+            "agent_key",
+            "title",
+            "model",
+            "fallback_model",
+            "endpoint_id",
+            "contract",
+            "has_learning",
+            "session_idle_seconds",
+            "max_session_age_seconds",
+            "flavour",
+            "context_tier",
+            "skill_index",
+            "has_current_time",
+            "send_mode",
+            "max_steps",
+            "debounce_seconds",
+            "mid_turn_message_mode",
+            "may_propose_schedules",
+            "may_show_tables_and_charts",
+            "may_edit_memory",
+            "may_edit_skills",
+            "has_reflection",
+            "has_notebook",
+            "has_examples",
+            "is_memory_distilled",
+            "is_short_tier_distilled",
+            "is_mid_tier_distilled",
+            "is_long_tier_distilled",
+            "distil_model_mid",
+            "distil_endpoint_mid_id",
+            "distil_model_long",
+            "distil_endpoint_long_id",
+            "turn_budget_micro_usd",
+            *(*STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+
+class NewAgent(Body):
+    """An agent that starts as everything ships; how it runs is changed by PATCH."""
+
+    acts = (Act.AGENT_CREATE,)
+    shown = frozenset(AgentRow.Meta.fields)
+
+    agent_key = Text(help_text="Lower-case letters, digits and hyphens; it stays.")
+    title = Text()
+    has_learning = YesNo(required=False)
+
+
+class AgentChange(Body):
+    """How an agent runs from its next session on."""
+
+    acts = (Act.AGENT_AMEND,)
+    shown = frozenset(AgentRow.Meta.fields)
+    whole = ("title", "model", "fallback_model", "contract", "distil_model_mid", "distil_model_long")
+
+    title = Text(required=False)
+    model = Text(required=False, help_text="Empty: the installation's default.")
+    fallback_model = Text(required=False)
+    endpoint = Number(required=False, allow_null=True, help_text="Null: the installation's endpoint.")
+    contract = Text(required=False, help_text="Empty: the contract that ships with the product.")
+    has_learning = YesNo(required=False)
+    session_idle_seconds = Number(required=False, allow_null=True)
+    max_session_age_seconds = Number(required=False, allow_null=True)
+    flavour = Text(required=False, help_text="`domain` or `assistant`.")
+    context_tier = Number(required=False, help_text="1 to 4.")
+    skill_index = Text(required=False, help_text="`lazy` or `full`.")
+    has_current_time = YesNo(required=False)
+    send_mode = Text(required=False, help_text="`autonomous`, `suggest` or `observe`.")
+    max_steps = Number(required=False)
+    debounce_seconds = Number(required=False, min_value=0)
+    mid_turn_message_mode = Text(required=False, help_text="`next` or `restart`.")
+    may_propose_schedules = YesNo(required=False)
+    may_show_tables_and_charts = YesNo(required=False)
+    may_edit_memory = YesNo(required=False)
+    may_edit_skills = YesNo(required=False)
+    has_reflection = YesNo(required=False)
+    has_notebook = YesNo(required=False)
+    has_examples = YesNo(required=False)
+    is_memory_distilled = YesNo(required=False)
+    is_short_tier_distilled = YesNo(required=False)
+    is_mid_tier_distilled = YesNo(required=False)
+    is_long_tier_distilled = YesNo(required=False)
+    distil_model_mid = Text(required=False)
+    distil_endpoint_mid = Number(required=False, allow_null=True, help_text="Id of an endpoint, or null.")
+    distil_model_long = Text(required=False)
+    distil_endpoint_long = Number(required=False, allow_null=True, help_text="The same.")
+    turn_budget_micro_usd = Number(required=False, allow_null=True, help_text="Null: no budget.")
+    version = Number(required=False, help_text="The agent's version that was read.")
+
+
+class KeyFilters(FilterSet):
+    """By key."""
+
+    agent_key = CharFilter(field_name="key")
+    search = SearchFilter("key", "title")
+
+
+class AgentView(Versioned[Agent]):
+    """The agents a request may speak of: all for people, itself for an agent. Admins make and change them."""
+
+    acts: ClassVar = {"create": (Act.AGENT_CREATE,), "partial_update": (Act.AGENT_AMEND,)}
+    queryset = Agent.objects.none()
+    serializer_class = AgentRow
+    filterset_class = KeyFilters
+
+    def get_queryset(self) -> QuerySet[Agent]:
+        """Those of the tenant."""
+        return Agent.objects.visible_to(self.actor)
+
+    @extend_schema(request=NewAgent, responses={201: AgentRow})
+    def create(self, request: Request) -> Response:
+        """Make an agent. It can do nothing from elsewhere before a token is issued."""
+        authorize(self.actor, Act.AGENT_CREATE, self.actor.tenant_id)
+        sent = NewAgent.read(request, self.actor)
+        with as_sent(key="agent_key"):
+            agent = create_agent(sent.values["agent_key"], actor=self.actor, **sent.only("title", "has_learning"))
+        return self.answer(agent.pk, sent.ignored, 201)
+
+    @extend_schema(request=AgentChange, responses=AgentRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change how it runs. Sessions already open keep what they started with."""
+        del pk
+        agent = self.get_object()
+        # Before the endpoints are looked up, which an agent's role may not see.
+        authorize(self.actor, Act.AGENT_AMEND, agent.tenant_id, agent_id=agent.pk)
+        sent = AgentChange.read(request, self.actor, agent)
+        amend_agent(agent, actor=self.actor, read_at=sent.read_at, **_said(sent, self.actor))
+        return self.answer(agent.pk, sent.ignored)
+
+    @extend_schema(request=AgentChange, responses=AgentRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with every text sent."""
+        return self.partial_update(request, pk)
+
+
+def _said(sent: Sent, actor: Actor) -> dict[str, object]:
+    """What was sent, with endpoints for their ids."""
+    said: dict[str, object] = {name: value for name, value in sent.values.items() if name != "version"}
+    for name in ENDPOINTS & said.keys():
+        endpoint_id: int | None = sent.values[name]
+        endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id or 0).first()
+        if endpoint_id is not None and endpoint is None:
+            raise ValidationError({name: ["There is no endpoint with this id."]})
+        said[name] = endpoint
+    return said
+
+
+def agent_id_named(agent_key: str | None, actor: Actor) -> int:
+    """The agent a body speaks of; an agent that names none speaks of itself."""
+    if agent_key is None and actor.agent_id is not None:
+        return actor.agent_id
+    if agent_key is None:
+        raise ValidationError({"agent_key": ["Say which agent this is for."]})
+    known = Agent.objects.visible_to(actor).filter(key=agent_key).values_list("pk", flat=True).first()
+    if known is None:
+        raise ValidationError({"agent_key": [f"There is no agent with the key “{agent_key}”."]})
+    return known

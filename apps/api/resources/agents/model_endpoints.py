@@ -1,0 +1,242 @@
+"""Endpoints: where agents of the tenant may think besides the installation's own. Keys go in and never come out.
+
+Prices: what models cost the tenant from a moment on, above the list that ships with the product.
+"""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, Serializer
+
+from apps.api.framework.base_views import ActorView, Rows
+from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.runtime.endpoint_check import Tried, try_endpoint
+from apps.tenants.endpoints.actions import (
+    amend_endpoint,
+    create_endpoint,
+    remove_endpoint,
+    rotate_endpoint_key,
+    set_price,
+    withdraw_price,
+)
+from apps.tenants.models import Endpoint, ModelPrice
+
+
+class EndpointRow(Shown[Endpoint]):
+    """An endpoint, and whether a key is kept for it."""
+
+    has_key = BooleanField(read_only=True)
+
+    class Meta:
+        model = Endpoint
+        fields = ("id", "key", "title", "base_url", "has_key", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewEndpoint(Body):
+    """What it is called, where it is, and what it wants to be let in."""
+
+    acts = (Act.ENDPOINT_CREATE,)
+    shown = frozenset(EndpointRow.Meta.fields)
+
+    key = Text()
+    title = Text()
+    base_url = Text(help_text="Such as https://models.example.")
+    api_key = Text(required=False, help_text="Stored encrypted, and in no answer.")
+
+
+class EndpointChange(Body):
+    """Another title or address. Another server forgets the key."""
+
+    acts = (Act.ENDPOINT_AMEND,)
+    shown = frozenset(EndpointRow.Meta.fields)
+    whole = ("title", "base_url")
+
+    title = Text(required=False)
+    base_url = Text(required=False)
+    version = Number(required=False, help_text="The endpoint's version that was read.")
+
+
+class NewKey(Body):
+    """The key from now on."""
+
+    about = frozenset[str]()
+
+    api_key = Text(help_text="Empty: none any more.")
+    version = Number(required=False, help_text="The endpoint's version that was read.")
+
+
+class Trial(Body):
+    """Which model to try."""
+
+    about = frozenset[str]()
+    bare = True
+
+    model = Text(required=False, help_text="Left out: the installation's default model.")
+
+
+class TriedRow(Serializer[Tried]):
+    """What came back."""
+
+    is_ok = BooleanField()
+    detail = CharField()
+    code = CharField(help_text="Empty where a model answered; else a code of the model's errors.")
+    model = CharField()
+    milliseconds = IntegerField()
+
+
+class EndpointFilters(FilterSet):
+    """By key."""
+
+    key = CharFilter()
+    search = SearchFilter("key", "title", "base_url")
+
+
+class EndpointView(Rows[Endpoint]):
+    """Endpoints of the tenant; admins change them."""
+
+    acts: ClassVar = {
+        "create": (Act.ENDPOINT_CREATE,),
+        "partial_update": (Act.ENDPOINT_AMEND,),
+        "rotate-key": (Act.ENDPOINT_ROTATE_KEY,),
+        "destroy": (Act.ENDPOINT_REMOVE,),
+    }
+    queryset = Endpoint.objects.none()
+    serializer_class = EndpointRow
+    filterset_class = EndpointFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Endpoint]:
+        """Those of the tenant."""
+        return Endpoint.objects.visible_to(self.actor)
+
+    @extend_schema(request=NewEndpoint, responses={201: EndpointRow})
+    def create(self, request: Request) -> Response:
+        """Name an endpoint; agents use it once it is chosen for them."""
+        authorize(self.actor, Act.ENDPOINT_CREATE, self.actor.tenant_id)
+        sent = NewEndpoint.read(request, self.actor)
+        given = sent.only("key", "title", "base_url", "api_key")
+        endpoint = create_endpoint(**given, actor=self.actor)
+        return self.answer(endpoint.pk, sent.ignored, 201)
+
+    @extend_schema(request=EndpointChange, responses=EndpointRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change title or address. The key stays with the server it was given to."""
+        del pk
+        endpoint = self.get_object()
+        sent = EndpointChange.read(request, self.actor, endpoint)
+        amend_endpoint(endpoint, actor=self.actor, read_at=sent.read_at, **sent.only("title", "base_url"))
+        return self.answer(endpoint.pk, sent.ignored)
+
+    @extend_schema(request=EndpointChange, responses=EndpointRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same, whole."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Take an endpoint away, with its key; refused while an agent thinks there."""
+        del request, pk
+        remove_endpoint(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+    @extend_schema(request=NewKey, responses=EndpointRow)
+    @action(detail=True, methods=["post"], url_path="rotate-key")
+    def rotate_key(self, request: Request, pk: str) -> Response:
+        """Put another key in the present one's place."""
+        del pk
+        endpoint = self.get_object()
+        sent = NewKey.read(request, self.actor)
+        rotate_endpoint_key(endpoint, actor=self.actor, api_key=sent.values["api_key"], read_at=sent.read_at)
+        return self.answer(endpoint.pk, sent.ignored)
+
+
+class EndpointTestView(ActorView):
+    """Whether a model answers there."""
+
+    acts: ClassVar = {"post": (Act.ENDPOINT_TEST,)}
+    waiting: ClassVar = frozenset({"post"})
+
+    @extend_schema(request=Trial, responses=TriedRow)
+    def post(self, request: Request, pk: str) -> Response:
+        """Make one tiny call, which costs a few tokens, and say what came back. A failure is an answer here, with its code."""
+        sent = Trial.read(request, self.actor)
+        tried = try_endpoint(int(pk), actor=self.actor, model=sent.values.get("model", ""))
+        return Response(TriedRow(tried).data)
+
+
+RATES = (
+    *("input_micro_usd", "output_micro_usd"),
+    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
+)
+MICRO = "Micro-dollars for a million tokens: 2000000 is two dollars."
+
+
+class PriceRow(Shown[ModelPrice]):
+    """What a model costs, in micro-dollars for a million tokens."""
+
+    class Meta:
+        model = ModelPrice
+        fields = ("id", "model", "valid_from", *RATES, *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewPrice(Body):
+    """A model's price from a moment on."""
+
+    acts = (Act.PRICE_SET,)
+    shown = frozenset(PriceRow.Meta.fields)
+
+    model = Text(help_text="A model's name, or a beginning with a star; the longest that fits decides.")
+    valid_from = DateTimeField(help_text="Calls of turns that are taken from then on are priced so.")
+    input_micro_usd = Number(min_value=0, help_text=MICRO)
+    output_micro_usd = Number(min_value=0, help_text=MICRO)
+    cache_read_micro_usd = Number(min_value=0, help_text=MICRO)
+    cache_write_5m_micro_usd = Number(min_value=0, help_text=MICRO)
+    cache_write_1h_micro_usd = Number(min_value=0, help_text=MICRO)
+    reason = Text(required=False)
+
+
+class PriceFilters(FilterSet):
+    """By model."""
+
+    model = CharFilter()
+    search = SearchFilter("model")
+
+
+class PriceView(Rows[ModelPrice]):
+    """Prices of the tenant; admins set them."""
+
+    acts: ClassVar = {"create": (Act.PRICE_SET,), "destroy": (Act.PRICE_WITHDRAW,)}
+    queryset = ModelPrice.objects.none()
+    serializer_class = PriceRow
+    filterset_class = PriceFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[ModelPrice]:
+        """Those of the tenant."""
+        return ModelPrice.objects.visible_to(self.actor)
+
+    @extend_schema(request=NewPrice, responses={201: PriceRow})
+    def create(self, request: Request) -> Response:
+        """Set a price. What was charged before stays as it was."""
+        authorize(self.actor, Act.PRICE_SET, self.actor.tenant_id)
+        sent = NewPrice.read(request, self.actor)
+        model, since, reason = sent.values["model"], sent.values["valid_from"], sent.reason
+        price = set_price(model, since, sent.only(*RATES), actor=self.actor, reason=reason)
+        return self.answer(price.pk, sent.ignored, 201)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Withdraw it: the one before it holds again, or the product's list."""
+        del request, pk
+        withdraw_price(self.get_object(), actor=self.actor)
+        return Response(status=204)

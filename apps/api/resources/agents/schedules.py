@@ -1,0 +1,219 @@
+"""Schedules: when an agent begins by itself, and with which approved skill. Agents plan drafts; people decide (R123)."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    Serializer,
+    SerializerMethodField,
+)
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.policy.table import Act
+from apps.runtime.schedules.run_history import Told, runs_of
+from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.tools.schedule_tools import skill_named
+from apps.schedules.actions import (
+    amend_schedule,
+    approve_schedule,
+    deprecate_schedule,
+    draft_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from apps.schedules.models import Schedule
+from apps.skills.models import Skill
+
+READ = "The schedule's version that was read."
+PLAN = ("title", "cron", "timezone", "instruction", "preamble", "channel", "missed_runs")
+
+
+class ScheduleRow(Shown[Schedule]):
+    """A plan, who signed it, and when it runs next."""
+
+    agent_key = agent_key()
+    skill = CharField(source="skill.name", read_only=True, help_text="The skill's name.")
+    next_run_at = SerializerMethodField()
+
+    class Meta:
+        model = Schedule
+        fields = (
+            *("id", "agent_key", "key", "title", "cron", "timezone", "skill", "instruction", "preamble", "channel"),
+            *("missed_runs", "status", "drafted_by", "approved_by", "approved_at", "next_run_at"),
+            *(*STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+    @extend_schema(responses=DateTimeField(allow_null=True))
+    def get_next_run_at(self, schedule: Schedule) -> str | None:
+        """Null while it does not run."""
+        clock = getattr(schedule, "clock", None)
+        runs = clock is not None and schedule.status == Schedule.Status.APPROVED
+        return DateTimeField().to_representation(clock.next_run_at) if clock and runs else None
+
+
+class RunRow(Serializer[Told]):
+    """One run, and what came of it."""
+
+    id = IntegerField(source="run.pk")
+    planned_at = DateTimeField()
+    outcome = CharField(
+        help_text="waiting, running, replied, drafted, observed, escalated, silent, skipped or refused."
+    )
+    reason = CharField(help_text="Why it came to nothing, where it did.")
+    missed_count = IntegerField(source="run.missed_count", help_text="How many times before it passed unnoticed.")
+    requested_by = CharField(source="run.requested_by", help_text="Who ran it beside its plan; empty: nobody.")
+    conversation_id = IntegerField(source="run.conversation_id", allow_null=True)
+
+
+class NewSchedule(Body):
+    """A plan."""
+
+    acts = (Act.SCHEDULE_DRAFT,)
+    shown = frozenset(ScheduleRow.Meta.fields)
+
+    agent_key = Text(required=False, help_text="Left out by an agent: itself.")
+    key = Text()
+    title = Text()
+    cron = Text(help_text="Minute, hour, day of the month, month, day of the week.")
+    timezone = Text(required=False, help_text="Such as Europe/Madrid. Left out: the tenant's.")
+    skill = Text(help_text="The name of an approved skill of the agent.")
+    instruction = Text(required=False)
+    preamble = Text(required=False)
+    channel = Text(required=False, help_text="Left out: it posts nowhere.")
+    missed_runs = ChoiceField(Schedule.Missed.choices, required=False)
+
+
+class ScheduleChange(Body):
+    """Another plan."""
+
+    acts = (Act.SCHEDULE_AMEND,)
+    shown = frozenset(ScheduleRow.Meta.fields)
+    whole = (*PLAN, "skill")
+
+    title = Text(required=False)
+    cron = Text(required=False)
+    timezone = Text(required=False)
+    skill = Text(required=False)
+    instruction = Text(required=False)
+    preamble = Text(required=False)
+    channel = Text(required=False)
+    missed_runs = ChoiceField(Schedule.Missed.choices, required=False)
+    version = Number(required=False, help_text=READ)
+    reason = Text(required=False)
+
+
+class ScheduleFilters(AgentFilters):
+    """By agent, key and state."""
+
+    key = CharFilter()
+    status = ChoiceFilter(choices=Schedule.Status.choices)
+    search = SearchFilter("key", "title")
+
+
+class ScheduleView(Rows[Schedule]):
+    """Schedules; an agent sees its own, plans drafts, takes them back, and decides nothing."""
+
+    acts: ClassVar = {
+        "create": (Act.SCHEDULE_DRAFT,),
+        "partial_update": (Act.SCHEDULE_AMEND,),
+        "approve": (Act.SCHEDULE_APPROVE,),
+        "pause": (Act.SCHEDULE_PAUSE,),
+        "resume": (Act.SCHEDULE_RESUME,),
+        "deprecate": (Act.SCHEDULE_DEPRECATE,),
+        "run": (Act.SCHEDULE_RUN,),
+    }
+    queryset = Schedule.objects.none()
+    in_bulk = ("create", "update", "pause", "resume", "deprecate")
+    serializer_class = ScheduleRow
+    filterset_class = ScheduleFilters
+
+    def get_queryset(self) -> QuerySet[Schedule]:
+        """Those the actor sees."""
+        return Schedule.objects.visible_to(self.actor).select_related("agent", "skill", "clock")
+
+    @extend_schema(request=NewSchedule, responses={201: ScheduleRow})
+    def create(self, request: Request) -> Response:
+        """Plan something. It is a draft, and runs once a person has approved it."""
+        sent = NewSchedule.read(request, self.actor)
+        agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
+        values = {**sent.only("key", *PLAN), "skill": self._skill(sent.values["skill"], agent_id)}
+        schedule = draft_schedule(agent_id, actor=self.actor, values=values)
+        return self.answer(schedule.pk, sent.ignored, 201)
+
+    @extend_schema(request=ScheduleChange, responses=ScheduleRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Plan it otherwise, from now on. People only."""
+        del pk
+        schedule = self.get_object()
+        sent = ScheduleChange.read(request, self.actor, schedule)
+        values: dict[str, Any] = sent.only(*PLAN)
+        if "skill" in sent.values:
+            values["skill"] = self._skill(sent.values["skill"], schedule.agent_id)
+        why = sent.reason
+        amend_schedule(schedule, actor=self.actor, values=values, read_at=sent.read_at, reason=why)
+        return self.answer(schedule.pk, sent.ignored)
+
+    @extend_schema(request=ScheduleChange, responses=ScheduleRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same, whole."""
+        return self.partial_update(request, pk)
+
+    approve = deciding(
+        "approve",
+        Act.SCHEDULE_APPROVE,
+        approve_schedule,
+        ScheduleRow,
+        "Let a draft run, from its next time on. People only.",
+    )
+    pause = deciding("pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleRow, "Stop it for now. People only.")
+    resume = deciding(
+        "resume",
+        Act.SCHEDULE_RESUME,
+        resume_schedule,
+        ScheduleRow,
+        "Let it run again; what passed meanwhile was not missed. People only.",
+    )
+    deprecate = deciding(
+        "deprecate",
+        Act.SCHEDULE_DEPRECATE,
+        deprecate_schedule,
+        ScheduleRow,
+        "End it for good. An agent takes back a draft of its own that nobody approved, and no more.",
+    )
+
+    @extend_schema(request=None, responses=ScheduleRow)
+    @action(detail=True, methods=["post"])
+    def run(self, request: Request, pk: str) -> Response:
+        """Run it once beside its plan; `runs` tells what comes of it. People only."""
+        del request, pk
+        schedule = self.get_object()
+        run_now(schedule.pk, actor=self.actor)
+        return self.answer(schedule.pk)
+
+    @extend_schema(responses=RunRow(many=True), filters=False)
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def runs(self, request: Request, pk: str) -> Response:
+        """Its latest runs with what came of them, the last one first."""
+        del request, pk
+        return Response(RunRow(runs_of(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
+
+    def _skill(self, name: str, agent_id: int) -> Skill:
+        skill = skill_named(name, agent_id, actor=self.actor)
+        if skill is None:
+            raise ValidationError({"skill": [f"The agent has no approved skill “{name}”."]})
+        return skill

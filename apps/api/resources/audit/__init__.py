@@ -1,0 +1,1 @@
+"""REST: the audit log, its verifications, and restoring."""

@@ -1,0 +1,227 @@
+"""Verifications of the books: which there were, another one at a word, and the books of some days to compute them again.
+
+The books by REST: every change record and every refused attempt of the tenant. For people, to read.
+"""
+
+from typing import Any, ClassVar, Final
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.openapi.schema import refusal
+from apps.api.protocol.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
+from apps.api.protocol.query_parameters import refuse_unknown
+from apps.api.protocol.serializers import Shown
+from apps.governance.actors import Role
+from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, Refusal, Taint
+from apps.governance.policy.table import Act
+from apps.tenants.audit_export import FINDINGS_SHOWN, MOST, export, refuse_export, verify
+
+JSONL: Final = "application/jsonl"
+TOO_MANY: Final = refusal(409, f"There are more than {MOST:,} entries.")
+DAYS: Final = (
+    OpenApiParameter("since", OpenApiTypes.DATE, required=True, description="By the tenant's clock."),
+    OpenApiParameter("until", OpenApiTypes.DATE, required=True, description="That day included."),
+)
+
+
+class VerificationRow(Shown[AuditCheck]):
+    """When the books were verified, how far they reached, and how much was wrong."""
+
+    class Meta:
+        model = AuditCheck
+        fields = ("id", "position", "sha256", "finding_count", "created_at")
+        read_only_fields = fields
+
+
+class FindingRow(serializers.Serializer[Any]):
+    """An entry that is not what it was."""
+
+    row = serializers.CharField()
+    kind = serializers.CharField(source="kind.value")
+    detail = serializers.CharField()
+
+
+class VerifiedRow(serializers.Serializer[Any]):
+    """What a verification came to."""
+
+    position = serializers.IntegerField(help_text="Of the last link of the chain.")
+    sha256 = serializers.CharField()
+    entry_count = serializers.IntegerField()
+    finding_count = serializers.SerializerMethodField()
+    findings = serializers.SerializerMethodField(help_text=f"The first {FINDINGS_SHOWN}.")
+
+    def get_finding_count(self, verified: Any) -> int:
+        """0 where all entries stand as they were written."""
+        return len(verified.findings)
+
+    @extend_schema(responses=FindingRow(many=True))
+    def get_findings(self, verified: Any) -> Any:
+        """What is wrong, row by row."""
+        return FindingRow(verified.findings[:FINDINGS_SHOWN], many=True).data
+
+
+class Days(serializers.Serializer[Any]):
+    """Which days of the books."""
+
+    since = serializers.DateField()
+    until = serializers.DateField()
+
+
+class VerificationFilters(FilterSet):
+    """None: they are few."""
+
+
+class VerificationView(Rows[AuditCheck]):
+    """Verifications of the tenant's books, the newest first; for people."""
+
+    # No act: nothing that is governed changes.
+    acts: ClassVar = {"create": ()}
+    waiting: ClassVar = frozenset({"post"})
+    queryset = AuditCheck.objects.none()
+    serializer_class = VerificationRow
+    filterset_class = VerificationFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[AuditCheck]:
+        """Those of the tenant."""
+        return AuditCheck.objects.filter(tenant_id=self.actor.tenant_id)
+
+    @extend_schema(request=None, responses={201: VerifiedRow, **TOO_MANY})
+    def create(self, request: Request) -> Response:
+        """Compute every hash of the books anew, and note in them that it was done."""
+        del request
+        return Response(VerifiedRow(verify(self.actor)).data, status=201)
+
+    @extend_schema(parameters=list(DAYS), responses={(200, JSONL): OpenApiTypes.STR, **TOO_MANY}, filters=False)
+    @action(detail=False, methods=["get"], url_name="export")
+    def export(self, request: Request) -> HttpResponse:
+        """The books of some days, a line for each entry, without the words of changes. Admins only."""
+        refuse_export(self.actor)
+        refuse_unknown(request, {each.name for each in DAYS})
+        asked = Days(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        exported = export(self.actor, **asked.validated_data)
+        name = content_disposition_header(as_attachment=True, filename=exported.name)
+        headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
+        return HttpResponse(exported.text, content_type=JSONL, headers=headers)
+
+
+WHO = ("actor_role", "actor_label", "actor_user_id", "agent_id")
+ROLES = [(role.value, role.value) for role in Role]
+ACTS = [(act.value, act.value) for act in Act]
+
+
+class ChangeRow(Shown[ChangeRecord]):
+    """One governed change, without its words, and its place in the audit chain."""
+
+    position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
+    link_sha256 = serializers.CharField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = ChangeRecord
+        fields = (
+            "id",
+            "act",
+            "subject_type",
+            "subject_id",
+            "subject_label",
+            *WHO,
+            "version_before",
+            "version_after",
+            "evidence",
+            "taint",
+            "text_sha256",
+            "created_at",
+            "position",
+            "link_sha256",
+        )
+        read_only_fields = fields
+
+
+class RefusalRow(Shown[Refusal]):
+    """One refused attempt, and its place in the audit chain."""
+
+    position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
+    link_sha256 = serializers.CharField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Refusal
+        fields = (
+            "id",
+            "act",
+            "code",
+            "detail",
+            "subject_type",
+            "subject_id",
+            *WHO,
+            "created_at",
+            "position",
+            "link_sha256",
+        )
+        read_only_fields = fields
+
+
+class EntryFilters(FilterSet):
+    """By act, row and actor."""
+
+    act = ChoiceFilter(choices=ACTS)
+    subject_type = CharFilter(help_text="Such as skills.skill.")
+    subject_id = IdFilter()
+    actor_role = ChoiceFilter(choices=ROLES)
+    actor_label = CharFilter(help_text="Such as agent:support or operator:7.")
+
+
+class ChangeFilters(EntryFilters):
+    """By whose words they are, too."""
+
+    taint = ChoiceFilter(choices=Taint.choices)
+    search = SearchFilter("subject_label", "actor_label")
+
+
+class RefusalFilters(EntryFilters):
+    """By code, too."""
+
+    code = CharFilter(help_text="Such as not_permitted.")
+    search = SearchFilter("actor_label", "detail")
+
+
+class ChangeView(Rows[ChangeRecord]):
+    """Change records of the tenant, the newest first."""
+
+    queryset = ChangeRecord.objects.none()
+    serializer_class = ChangeRow
+    filterset_class = ChangeFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[ChangeRecord]:
+        """All of them, for a reviewer."""
+        rows = ChangeRecord.objects.filter(tenant_id=self.actor.tenant_id)
+        return rows.annotate(**_place(AuditLink.EntryType.CHANGE))
+
+
+class RefusalView(Rows[Refusal]):
+    """Refused attempts of the tenant, the newest first."""
+
+    queryset = Refusal.objects.none()
+    serializer_class = RefusalRow
+    filterset_class = RefusalFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Refusal]:
+        """All of them, for a reviewer."""
+        rows = Refusal.objects.filter(tenant_id=self.actor.tenant_id)
+        return rows.annotate(**_place(AuditLink.EntryType.REFUSAL))
+
+
+def _place(kind: AuditLink.EntryType) -> dict[str, Subquery]:
+    links = AuditLink.objects.filter(tenant_id=OuterRef("tenant_id"), entry_type=kind, entry_id=OuterRef("pk"))
+    return {"position": Subquery(links.values("position")[:1]), "link_sha256": Subquery(links.values("sha256")[:1])}

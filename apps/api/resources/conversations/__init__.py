@@ -1,0 +1,1 @@
+"""REST: conversations, messages, sessions, external turns, the playground and talks with assistants."""

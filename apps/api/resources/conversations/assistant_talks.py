@@ -1,0 +1,131 @@
+"""A member's own talks with assistants: their session's alone, and nobody else's to read (R129)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import ActorView, Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter
+from apps.api.protocol.request_bodies import AsRead, Body, Text, YesNo, as_sent
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.api.resources.conversations.messages import KEY, TAKEN, WAIT, answered, sent_by_key
+from apps.api.resources.conversations.turn_results import wait_seconds
+from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_talk, say_in_talk
+from apps.conversations.models import Conversation
+from apps.conversations.rules import EVENT_CHARACTERS
+from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.errors import NotPermitted
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.runtime.wakeup import kick_turn
+
+
+class TalkRow(Shown[Conversation]):
+    """A talk of the member who asks; `messages/` and `events/` tell what was said in it."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = Conversation
+        fields = ("id", "agent_key", "status", "off_the_record", "erased_at", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewTalk(Body):
+    """With which assistant, and on which record."""
+
+    acts = (Act.CONVERSATION_TALK,)
+    shown = frozenset(TalkRow.Meta.fields)
+
+    agent_key = Text(help_text="An agent of the flavour `assistant`.")
+    off_the_record = YesNo(
+        required=False,
+        help_text="What is said is forgotten a quarter of an hour after the last word, or when it is closed.",
+    )
+
+
+class TalkMessage(Body):
+    """What the member says."""
+
+    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    idempotency_key = Text(required=False, max_length=200, help_text="Where the header cannot be sent.")
+
+
+class TalkFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=Conversation.Status.choices)
+
+
+class TalkView(Rows[Conversation]):
+    """Talks of the member who asks with the tenant's assistants."""
+
+    acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "close": (Act.CONVERSATION_ABANDON,)}
+    queryset = Conversation.objects.none()
+    serializer_class = TalkRow
+    filterset_class = TalkFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Conversation]:
+        """Nobody else's."""
+        return talks_of(self.actor)
+
+    @extend_schema(request=NewTalk, responses={201: TalkRow})
+    def create(self, request: Request) -> Response:
+        """Begin a talk. Whose it is, with whom and on which record is settled here for good."""
+        authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewTalk.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        with as_sent(agent="agent_key"):
+            talk = open_talk(agent_id, actor=self.actor, **sent.only("off_the_record"))
+        return self.answer(talk.pk, sent.ignored, 201)
+
+    close = deciding(
+        "close",
+        Act.CONVERSATION_ABANDON,
+        abandon_conversation,
+        TalkRow,
+        "End a talk: nobody writes in it any more. It can be read still, unless it is off the record.",
+        AsRead,
+    )
+
+
+class TalkMessageView(ActorView):
+    """The way in for what a member says in a talk of theirs."""
+
+    acts: ClassVar = {"post": (Act.CONVERSATION_TALK,)}
+    waiting: ClassVar = frozenset({"post"})
+    # A message is itself what its key is of.
+    has_own_keys = True
+
+    @extend_schema(request=TalkMessage, parameters=[WAIT, KEY], responses=TAKEN)
+    def post(self, request: Request, pk: str) -> Response:
+        """Say something in a talk of one's own; with `wait`, answer with the reply if it comes in time. People only."""
+        if not self.actor.is_person:
+            raise NotPermitted("A talk is a member's own; an agent's token does not reach it.")
+        seconds = wait_seconds(request)
+        with acting(self.actor):
+            talk = self.talks(self.actor).filter(pk=pk).first()
+            if talk is None:
+                raise Http404
+            sent = sent_by_key(TalkMessage, request, self.actor)
+            event = say_in_talk(talk, actor=self.actor, **sent.values)
+            kick_turn(talk.tenant_id, talk.pk)
+        return answered(event.pk, seconds, actor=self.actor)
+
+    def talks(self, actor: Actor) -> QuerySet[Conversation]:
+        """Those with assistants."""
+        return talks_of(actor)
+
+
+def talks_of(actor: Actor) -> QuerySet[Conversation]:
+    """What a member talks about with assistants."""
+    return Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")

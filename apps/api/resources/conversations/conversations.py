@@ -1,0 +1,282 @@
+"""Conversations: opened by messages, settled or abandoned by agent or person, for good (R024, R108, R109)."""
+
+from typing import ClassVar, Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
+
+from apps.api.framework.row_actions import deciding, refuse_unreachable
+from apps.api.framework.versions import Versioned
+from apps.api.models import IdempotencyRecord
+from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.request_bodies import AsRead, Body, Number, Sent, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.conversations.messages import MessageRow
+from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
+from apps.conversations.models import Conversation, Message
+from apps.conversations.ratings import rate_conversation
+from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
+from apps.desk.queues import REPORTED, reported
+from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted
+from apps.governance.policy.table import Act
+from apps.runtime.health.stuck_turns import KINDS, stuck_turns
+from apps.runtime.models import Turn
+from apps.runtime.turns.operator_replies import hand_back, length_of, write_to_customer
+
+STUCK: Final = tuple((kind, kind) for kind in KINDS)
+
+
+class ConversationRow(Shown[Conversation]):
+    """One thread of a channel between an end user and an agent."""
+
+    agent_key = agent_key()
+    follows_id = IntegerField(read_only=True, allow_null=True, help_text="The ended conversation this one follows.")
+
+    parent_id = IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="The conversation in which another agent asked; null for a customer's.",
+    )
+
+    class Meta:
+        model = Conversation
+        fields = (
+            "id",
+            "agent_key",
+            "channel",
+            "conversation_key",
+            "end_user_key",
+            "status",
+            "outcome",
+            "origin",
+            "off_the_record",
+            "has_external_agent",
+            "proven_at",
+            "erased_at",
+            "rating",
+            "rating_comment",
+            "rated_at",
+            "follows_id",
+            "parent_id",
+            "hops",
+            "budget_micro_usd",
+            "resolved_at",
+            "taken_over_by",
+            "taken_over_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class ConversationShown(ConversationRow):
+    """The same, with how much was said; whoever writes to the customer sends it back."""
+
+    length = SerializerMethodField(help_text="How much was said so far. Send it back as `seen_length` with a message.")
+
+    class Meta(ConversationRow.Meta):
+        fields = ("length", *ConversationRow.Meta.fields)  # type: ignore[assignment]  # one more than a line of a list
+        read_only_fields = fields  # type: ignore[assignment]  # the same
+
+    def get_length(self, conversation: Conversation) -> int:
+        """Events and messages."""
+        return length_of(conversation)
+
+
+SHOWN = frozenset(ConversationShown.Meta.fields)
+
+
+class ConversationChange(Body):
+    """How the conversation ended."""
+
+    shown = SHOWN
+    acts = (
+        Act.CONVERSATION_RESOLVE,
+        Act.CONVERSATION_ABANDON,
+    )
+    whole = ("status",)
+
+    status = ChoiceField(Conversation.Status.choices)
+    outcome = ChoiceField(Conversation.Outcome.choices, required=False)
+    version = Number(required=False)
+
+
+class ConversationMove(Body):
+    """The state to reach, and how it ended for the customer."""
+
+    acts = (
+        Act.CONVERSATION_RESOLVE,
+        Act.CONVERSATION_ABANDON,
+    )
+
+    to = ChoiceField(Conversation.Status.choices)
+    outcome = ChoiceField(Conversation.Outcome.choices, required=False)
+    version = Number(required=False)
+
+
+class PersonsMessage(Body):
+    """What a person writes to the customer."""
+
+    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    seen_length = Number(min_value=0, help_text="The `length` of the conversation that was read.")
+
+
+class Rating(Body):
+    """What the customer thought of it."""
+
+    acts = (Act.CONVERSATION_RATE,)
+
+    score = Number(max_value=RATINGS[-1], help_text="From 1 to 5; 5 is best.")
+    comment = Text(required=False, help_text=f"At most {COMMENT_CHARACTERS} characters; none off the record.")
+
+
+class ConversationFilters(AgentFilters):
+    """By agent, state, thread and end user."""
+
+    status = ChoiceFilter(choices=Conversation.Status.choices)
+    origin = ChoiceFilter(choices=Conversation.Origin.choices)
+    channel = CharFilter()
+    conversation_key = CharFilter()
+    end_user_key = CharFilter()
+    parent_id = IdFilter(field_name="parent_id", help_text="What other agents were asked in this conversation.")
+    outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
+    off_the_record = BooleanFilter()
+    has_external_agent = BooleanFilter(help_text="True: the agent is run by somebody else.")
+    stuck = ChoiceFilter(choices=STUCK, method="by_turn", help_text="Why their turn does not get on. For people.")
+    reported = ChoiceFilter(
+        choices=list(REPORTED.items()), method="by_report", help_text="By reports of their replies. For people."
+    )
+    search = SearchFilter("conversation_key", "end_user_key")
+
+    def by_report(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
+        """Those of which a reply was reported."""
+        del name
+        actor: Actor = self.request.auth
+        if not actor.is_person:
+            raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
+        return rows.filter(pk__in=reported(actor, value))
+
+    def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
+        """Those with a turn that does not get on for this reason."""
+        del name
+        actor: Actor = self.request.auth
+        if not actor.is_person:
+            raise NotPermitted("Only people look for turns that do not get on; an agent's token does not reach them.")
+        turns = Turn.objects.filter(stuck_turns(timezone.now())[value], tenant_id=actor.tenant_id)
+        return rows.filter(pk__in=turns.values("conversation_id"))
+
+
+class ConversationView(Versioned[Conversation]):
+    """Conversations of the tenant; an agent sees its own."""
+
+    acts: ClassVar = {
+        "partial_update": (
+            Act.CONVERSATION_RESOLVE,
+            Act.CONVERSATION_ABANDON,
+        ),
+        "take-over": (Act.CONVERSATION_TAKE_OVER,),
+        "hand-back": (Act.CONVERSATION_HAND_BACK,),
+        "messages": (Act.MESSAGE_SEND,),
+        "rating": (Act.CONVERSATION_RATE,),
+        "transition": (
+            Act.CONVERSATION_RESOLVE,
+            Act.CONVERSATION_ABANDON,
+        ),
+    }
+    queryset = Conversation.objects.none()
+    serializer_class = ConversationShown
+    line_class = ConversationRow
+    filterset_class = ConversationFilters
+    keeps_words = False
+
+    def get_queryset(self) -> QuerySet[Conversation]:
+        """Those the actor sees."""
+        return Conversation.objects.visible_to(self.actor).of_customers().select_related("agent")
+
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
+        """The message that was written, as far as it is not forgotten; else the conversation as it stands."""
+        if self.action != "messages":
+            return super().shown_again(kept)
+        written = Message.objects.get(tenant_id=self.actor.tenant_id, pk=kept.row_id or 0)
+        return Response(MessageRow(written).data, status=kept.status)
+
+    @extend_schema(request=ConversationChange, responses=ConversationShown)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
+        del pk
+        conversation = self.get_object()
+        sent = ConversationChange.read(request, self.actor, conversation)
+        move_conversation(conversation, sent.values["status"], sent, actor=self.actor)
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=ConversationChange, responses=ConversationShown)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; nothing else of a conversation is written."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(request=ConversationMove, responses=ConversationShown)
+    @action(detail=True, methods=["post"])
+    def transition(self, request: Request, pk: str) -> Response:
+        """Resolve or abandon."""
+        del pk
+        conversation = self.get_object()
+        sent = ConversationMove.read(request, self.actor, conversation)
+        move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
+        return self.answer(conversation.pk)
+
+    take_over = deciding(
+        "take-over",
+        Act.CONVERSATION_TAKE_OVER,
+        take_over_conversation,
+        ConversationShown,
+        "Answer in the agent's place; it is locked out until the conversation is handed back. People only.",
+        AsRead,
+    )
+    hand_back = deciding(
+        "hand-back",
+        Act.CONVERSATION_HAND_BACK,
+        hand_back,
+        ConversationShown,
+        "Let the agent answer again. People only.",
+        AsRead,
+    )
+
+    @extend_schema(request=Rating, responses=ConversationShown)
+    @action(detail=True, methods=["post"])
+    def rating(self, request: Request, pk: str) -> Response:
+        """Say what the customer thought of a conversation that has ended, once. By its agent's token only."""
+        del pk
+        conversation = self.get_object()
+        sent = Rating.read(request, self.actor)
+        rate_conversation(conversation, actor=self.actor, **sent.only("score", "comment"))
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=PersonsMessage, responses={201: MessageRow})
+    @action(detail=True, methods=["post"])
+    def messages(self, request: Request, pk: str) -> Response:
+        """Write to the customer of a conversation that was taken over. People only."""
+        del pk
+        conversation = self.get_object()
+        sent = PersonsMessage.read(request, self.actor)
+        message = write_to_customer(conversation, actor=self.actor, **sent.only("text", "seen_length"))
+        return Response(MessageRow(message).data, status=201)
+
+
+def move_conversation(conversation: Conversation, to: str, sent: Sent, *, actor: Actor) -> None:
+    """End a conversation one way or the other."""
+    refuse_unreachable(conversation, "status", to)
+    outcome = sent.values.get("outcome")
+    if to == Conversation.Status.RESOLVED:
+        ended = Conversation.Outcome(outcome or Conversation.Outcome.UNKNOWN)
+        resolve_conversation(conversation, actor=actor, outcome=ended, read_at=sent.read_at)
+        return
+    if outcome is not None:
+        raise ValidationError({"outcome": ["Only a resolved conversation has an outcome."]})
+    abandon_conversation(conversation, actor=actor, read_at=sent.read_at)

@@ -1,0 +1,245 @@
+"""What agents that run elsewhere send and are answered: a session opened, a tool called, a turn reported."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from apps.api.protocol.idempotency import KEY_HEADER
+from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
+from apps.conversations.inbound_messages import Thread
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
+from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted
+from apps.governance.policy.table import Act
+from apps.llm.model_backend import ToolUse
+from apps.llm.request_body import arguments_of
+from apps.runtime.external.external_tool_calls import call_tool
+from apps.runtime.external.report_parsing import FAILURE_CHARACTERS, ID_CHARACTERS
+from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.turn_report import Report, Reported, take_report
+from apps.runtime.external.user_turn_sections import framed
+from apps.runtime.models import Turn
+
+MESSAGES_AT_ONCE = 20
+KEPT_BACK = "An agent opens sessions by its own token; people and workers do not."
+
+
+class MessageHandedIn(Body):
+    """One message of the customer."""
+
+    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    idempotency_key = Text(max_length=200, allow_blank=False)
+    sender_name = Text(required=False, max_length=120)
+    line = Text(required=False, source="line_key", max_length=LINE_CHARACTERS)
+
+    @classmethod
+    def taken(cls, said: Any, place: int) -> HandedIn:
+        """One of several; what is wrong with it is named by its place."""
+        try:
+            body = cls(data=cls()._object(said))
+            body.is_valid(raise_exception=True)
+        except ValidationError as flaw:
+            raise ValidationError({f"messages.{place}": flaw.detail}) from flaw
+        return HandedIn(**body.validated_data)
+
+
+class SessionOpening(Body):
+    """On which thread, for whom, and what the customer wrote."""
+
+    acts = (Act.SESSION_OPEN,)
+
+    channel = Text(default="http")
+    conversation_key = Text(max_length=200, allow_blank=False)
+    end_user_key = Text(required=False, max_length=200)
+    user_hash = Text(required=False, max_length=64, help_text="Proves the customer, as with a message.")
+    off_the_record = YesNo(required=False, help_text="Settled by the message that opens the conversation.")
+    messages = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        max_length=MESSAGES_AT_ONCE,
+        help_text="What the customer wrote: each `text`, `idempotency_key` and, where known, `sender_name` and `line`. Left out,"
+        " the turn that stands or waits is handed out.",
+    )
+
+
+class ToolCalling(Body):
+    """A tool of the session, as the model wants it called."""
+
+    acts = (Act.TURN_REPORT,)
+
+    turn_id = Number()
+    call_id = Text(max_length=ID_CHARACTERS, allow_blank=False, help_text="The id that the model gave the call.")
+    name = Text(max_length=ID_CHARACTERS, allow_blank=False)
+    input = serializers.DictField(help_text="Its arguments.")
+
+
+class TurnReport(Body):
+    """What came of the turn."""
+
+    acts = (Act.TURN_REPORT,)
+
+    turn_id = Number()
+    messages = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="In the Messages API's form: each answer with `role`, `content`, `model`, `stop_reason` and `usage`, as the API"
+        " gave it, and behind one that called tools a user message with their results.",
+    )
+    failure = Text(
+        required=False,
+        max_length=FAILURE_CHARACTERS,
+        help_text="Why there is no answer, where the turn is given up; a person is asked then.",
+    )
+    idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")
+
+
+class FramedShown(serializers.Serializer[Any]):
+    """The user turn's sections; all of them stand in the last of `messages` already."""
+
+    date_line = serializers.CharField(allow_blank=True)
+    off_the_record_line = serializers.CharField(
+        allow_blank=True, help_text="Off the record, what the agent is told of it."
+    )
+    delivery_directive = serializers.CharField(
+        allow_blank=True, help_text="What becomes of the reply, in words for the model."
+    )
+    learning = serializers.ListField(child=serializers.CharField(), help_text="The bullets of the learning version.")
+    corrections = serializers.ListField(child=serializers.DictField(), help_text="Drafts that people corrected.")
+    text = serializers.CharField(help_text="The whole of it, customers' words fenced as data.")
+
+
+class TurnHandedOut(serializers.Serializer[Any]):
+    """The turn that waits for its report."""
+
+    id = serializers.IntegerField()
+    event_ids = serializers.ListField(child=serializers.IntegerField(), help_text="What it answers.")
+    report_due_at = serializers.DateTimeField(help_text="Afterwards it is over, and a person is asked.")
+    learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
+    max_steps = serializers.IntegerField(help_text="How often the model may be asked.")
+    turn_budget_micro_usd = serializers.IntegerField(allow_null=True)
+    day_left_micro_usd = serializers.IntegerField(allow_null=True, help_text="Of the tenant's budget of the day.")
+    waiting_message_count = serializers.IntegerField(
+        help_text="Messages that arrived since; the next turn answers them."
+    )
+    user_turn = FramedShown()
+
+
+class SessionHandedOut(serializers.Serializer[Any]):
+    """A frozen session, and a turn in it as its model is to be sent it."""
+
+    id = serializers.IntegerField()
+    conversation_id = serializers.IntegerField()
+    prefix_sha256 = serializers.CharField()
+    snapshot_at = serializers.DateTimeField()
+    model = serializers.CharField(help_text="What the agent is set to; another may be asked.")
+    max_tokens = serializers.IntegerField()
+    system = serializers.ListField(child=serializers.DictField(), help_text="The prefix, with its cache marks.")
+    tools = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="Tools of the house: each is called by `calls/`. Your own go behind them.",
+    )
+    messages = serializers.ListField(child=serializers.DictField(), help_text="The history, and the user turn last.")
+    calls = serializers.CharField(help_text="Where tools of the house are called.")
+    report = serializers.CharField(help_text="Where the turn is reported.")
+    turn = TurnHandedOut()
+
+
+class CallMade(serializers.Serializer[Any]):
+    """What the tool gave back; `content` and `is_error` go to the model as they are."""
+
+    call_id = serializers.CharField()
+    name = serializers.CharField()
+    content = serializers.CharField()
+    is_error = serializers.BooleanField()
+
+
+class TurnReported(serializers.Serializer[Reported]):
+    """What became of the turn, and whether the reply may be sent."""
+
+    turn_id = serializers.IntegerField(source="turn.pk")
+    session_id = serializers.IntegerField(source="turn.session_id")
+    status = serializers.ChoiceField(Turn.Status.choices, source="turn.status")
+    outcome = serializers.ChoiceField(Turn.Outcome.choices, source="turn.outcome")
+    may_send = serializers.BooleanField(help_text="True only where the reply is the customer's to read.")
+    instruction = serializers.CharField()
+    message_id = serializers.IntegerField(source="turn.reply_id", allow_null=True)
+    draft_id = serializers.IntegerField(allow_null=True, help_text="The draft that a person decides on.")
+    cost_micro_usd = serializers.IntegerField(allow_null=True, help_text="By our prices; null where none is known.")
+    has_waiting_messages = serializers.BooleanField(
+        help_text="True: open the session again, more was written meanwhile."
+    )
+    failure = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.CharField())
+    def get_failure(self, reported: Reported) -> str:
+        """Why there is no answer."""
+        return reported.turn.failure
+
+
+def opened_for(request: Request, actor: Actor) -> HandedOut:
+    """Open or go on with a session as the body says."""
+    agent_id = _own(actor)
+    values = SessionOpening.read(request, actor).values
+    said = [MessageHandedIn.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
+    thread: Thread = {
+        "agent_id": agent_id,
+        "channel": values.pop("channel"),
+        "conversation_key": values.pop("conversation_key"),
+    }
+    return hand_out(thread, Terms(**values), said, actor=actor)
+
+
+def called_for(request: Request, session_id: int, actor: Actor) -> dict[str, Any]:
+    """Call a tool as the body says."""
+    _own(actor)
+    sent = ToolCalling.read(request, actor).values
+    made = call_tool(session_id, sent["turn_id"], ToolUse(sent["call_id"], sent["name"], sent["input"]), actor=actor)
+    return {"call_id": made.call_id, "name": made.name, "content": made.result, "is_error": made.is_error}
+
+
+def reported_for(request: Request, session_id: int, actor: Actor) -> Reported:
+    """Take the report as it was sent; the header's key wins over the body's."""
+    _own(actor)
+    key = request.headers.get(KEY_HEADER)
+    sent = TurnReport.read(request, actor, None, **({"idempotency_key": key} if key else {})).values
+    if not sent.get("idempotency_key"):
+        raise ValidationError({"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per report."]})
+    turn_id = sent.pop("turn_id")
+    return take_report(session_id, turn_id, Report.of(**sent), actor=actor)
+
+
+def _own(actor: Actor) -> int:
+    if actor.agent_id is None:
+        raise NotPermitted(KEPT_BACK)
+    return actor.agent_id
+
+
+def shown(out: HandedOut, *, calls: str, report: str) -> dict[str, Any]:
+    """The answer's members: what is sent to the model in its API's own form, and what is to be known beside it."""
+    request, session, turn, told = arguments_of(out.request), out.session, out.turn, framed(out.asked)
+    return {
+        "id": session.pk,
+        "conversation_id": session.conversation_id,
+        "prefix_sha256": session.prefix_sha256,
+        "snapshot_at": session.snapshot_at,
+        "model": request["model"],
+        "max_tokens": request["max_tokens"],
+        "system": request.get("system", []),
+        "tools": request.get("tools", []),
+        "messages": request["messages"],
+        "calls": calls,
+        "report": report,
+        "turn": {
+            "id": turn.pk,
+            "event_ids": [event.pk for event in out.events],
+            "report_due_at": turn.deadline_at,
+            "learning_version_id": turn.learning_version_id,
+            "max_steps": out.max_steps,
+            "turn_budget_micro_usd": out.money.turn_budget,
+            "day_left_micro_usd": out.money.day_left,
+            "waiting_message_count": out.waiting_message_count,
+            "user_turn": told,
+        },
+    }

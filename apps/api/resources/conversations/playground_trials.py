@@ -1,0 +1,111 @@
+"""The playground: what a person tries with an agent for customers, live or with a proposal, off the record and theirs alone."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import IntegerField
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.request_bodies import AsRead, Body, Number, Text, as_sent
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.api.resources.conversations.assistant_talks import TalkFilters, TalkMessageView
+from apps.conversations.actions import abandon_conversation
+from apps.conversations.member_talks import open_trial
+from apps.conversations.models import Conversation
+from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.errors import Invalid
+from apps.governance.governed_write import authorize
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.review.proposal_sheet import untried_because
+from apps.runtime.off_the_record_erasure import forget_due
+
+
+class TrialRow(Shown[Conversation]):
+    """A talk of the playground; `messages/` and `events/` tell what was said in it."""
+
+    agent_key = agent_key()
+    proposal_id = IntegerField(
+        source="trial_proposal_id", read_only=True, allow_null=True, help_text="Null: the agent as customers have it."
+    )
+
+    class Meta:
+        model = Conversation
+        fields = ("id", "agent_key", "proposal_id", "status", "erased_at", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewTrial(Body):
+    """Which agent, and as what it is tried."""
+
+    acts = (Act.CONVERSATION_TALK,)
+    shown = frozenset(TrialRow.Meta.fields)
+
+    agent_key = Text(help_text="An agent for customers.")
+    proposal_id = Number(
+        required=False, allow_null=True, help_text="Tried as if somebody had said yes; left out, as customers have it."
+    )
+
+
+class TrialView(Rows[Conversation]):
+    """What the person who asks tries in the playground."""
+
+    acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "erase": (Act.CONVERSATION_ABANDON,)}
+    queryset = Conversation.objects.none()
+    serializer_class = TrialRow
+    filterset_class = TalkFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Conversation]:
+        """Nobody else's."""
+        return trials_of(self.actor)
+
+    @extend_schema(request=NewTrial, responses={201: TrialRow})
+    def create(self, request: Request) -> Response:
+        """Begin to try an agent. Nothing is learned of it, nobody is told, and what was said goes by itself."""
+        authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewTrial.read(request, self.actor)
+        agent_id, proposal_id = agent_id_named(sent.values["agent_key"], self.actor), sent.values.get("proposal_id")
+        _refuse_wordless(proposal_id, self.actor)
+        with as_sent(agent="agent_key", proposal="proposal_id"):
+            trial = open_trial(agent_id, actor=self.actor, proposal_id=proposal_id)
+        return self.answer(trial.pk, sent.ignored, 201)
+
+    @staticmethod
+    def _forgotten(trial: Conversation, *, actor: Actor, read_at: int | None = None) -> None:
+        abandon_conversation(trial, actor=actor, read_at=read_at)
+        forget_due(trial.tenant_id, trial.pk)
+
+    erase = deciding(
+        "erase",
+        Act.CONVERSATION_ABANDON,
+        _forgotten,
+        TrialRow,
+        "End it and take out what was said: at once, or as soon as the answer that is being written has ended.",
+        AsRead,
+    )
+
+
+class TrialMessageView(TalkMessageView):
+    """The way in for what a person says in the playground, as a customer would."""
+
+    def talks(self, actor: Actor) -> QuerySet[Conversation]:
+        """Those of the playground."""
+        return trials_of(actor)
+
+
+def trials_of(actor: Actor) -> QuerySet[Conversation]:
+    """What a person tries."""
+    return Conversation.objects.visible_to(actor).trials_of(actor.user_id).select_related("agent")
+
+
+def _refuse_wordless(proposal_id: int | None, actor: Actor) -> None:
+    # Of one that is not there, or not open, opening says so.
+    proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id or 0).first()
+    if proposal is not None and (flaw := untried_because(proposal, actor)):
+        raise Invalid(flaw, {"proposal_id": [flaw]})

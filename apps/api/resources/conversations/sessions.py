@@ -1,0 +1,150 @@
+"""Sessions: the frozen prompt prefixes, to be looked at (R041, R062), and to be worked in by agents that run elsewhere."""
+
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from django.db.models import Max, QuerySet
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.openapi.schema import refusal
+from apps.api.protocol.filters import AgentFilters, IdFilter, SearchFilter
+from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.resources.conversations.external_turns import (
+    CallMade,
+    SessionHandedOut,
+    SessionOpening,
+    ToolCalling,
+    TurnReport,
+    TurnReported,
+    called_for,
+    opened_for,
+    reported_for,
+    shown,
+)
+from apps.api.resources.conversations.messages import KEY
+from apps.governance.policy.table import Act
+from apps.runtime.explain.turn_retrieval import TURNS_TOLD, ReadInTurn, read_in
+from apps.runtime.models import Session, SessionPart
+
+LINE = ("id", "conversation_id", "agent_key", "snapshot_at", "last_turn_at", "prefix_sha256", "tool_names")
+
+
+class PartRow(serializers.ModelSerializer[SessionPart]):
+    """One slot of the prefix, as it was frozen."""
+
+    slot = serializers.IntegerField(source="part.slot", read_only=True)
+    sha256 = serializers.CharField(source="part.sha256", read_only=True)
+    text = serializers.CharField(source="part.text", read_only=True)
+
+    class Meta:
+        model = SessionPart
+        fields = ("position", "slot", "sha256", "text")
+        read_only_fields = fields
+
+
+class SessionLine(Shown[Session]):
+    """A session in a list."""
+
+    agent_key = agent_key()
+    conversation_id = serializers.IntegerField(read_only=True)
+    last_turn_at = serializers.DateTimeField(read_only=True, help_text="Its last finished turn, or its beginning.")
+    tool_names = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = Session
+        fields: tuple[str, ...] = LINE
+        read_only_fields = fields
+
+
+class ReadInTurnRow(serializers.Serializer[ReadInTurn]):
+    """What one turn read of what the agent learned: ids and counts, no words (R165)."""
+
+    turn_id = serializers.IntegerField()
+    learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
+    bullet_count = serializers.IntegerField(help_text="How many bullets of it stood before the model.")
+    example_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Corrected drafts shown with it.")
+    bank_example_ids = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Examples shown with it that people keep for every customer."
+    )
+
+
+class SessionRow(SessionLine):
+    """A session with the words of its prefix."""
+
+    parts = PartRow(many=True, read_only=True)
+    retrieval = serializers.SerializerMethodField(
+        help_text=f"What its latest {TURNS_TOLD} turns read of what the agent learned, the latest first."
+    )
+
+    class Meta(SessionLine.Meta):
+        fields = (*LINE, "parts", "retrieval")
+        read_only_fields = fields
+
+    @extend_schema_field(ReadInTurnRow(many=True))
+    def get_retrieval(self, session: Session) -> list[dict[str, Any]]:
+        """Of the session itself; lists of sessions leave it out."""
+        return [asdict(each) for each in read_in(session)]
+
+
+class SessionFilters(AgentFilters):
+    """By agent and conversation."""
+
+    conversation_id = IdFilter()
+    search = SearchFilter("prefix_sha256", "conversation__conversation_key")
+
+
+class SessionView(Rows[Session]):
+    """Sessions of the conversations the actor sees; of people's own talks none is shown here.
+
+    An agent that runs elsewhere opens them, calls tools of the house in them, and reports its turns.
+    """
+
+    acts: ClassVar = {
+        "create": (Act.SESSION_OPEN,),
+        "calls": (Act.TURN_REPORT,),
+        "turns": (Act.TURN_REPORT,),
+    }
+    waiting = frozenset({"post"})
+    has_own_keys = True
+    queryset = Session.objects.none()
+    serializer_class = SessionRow
+    line_class = SessionLine
+    filterset_class = SessionFilters
+
+    def get_queryset(self) -> QuerySet[Session]:
+        """With when each was last used."""
+        sessions = (
+            Session.objects.filter(tenant_id=self.actor.tenant_id, conversation__member_user_id=None)
+            .select_related("agent")
+            .annotate(last_turn_at=Coalesce(Max("turns__finished_at"), "snapshot_at"))
+        )
+        return sessions if self.action == "list" else sessions.prefetch_related("parts__part")
+
+    @extend_schema(
+        request=SessionOpening,
+        responses={200: SessionHandedOut, **refusal(404, "Nothing was written that waits for a turn.")},
+    )
+    def create(self, request: Request) -> Response:
+        """Open or go on with a session: the turn that answers what the customer wrote, as its model is to be sent it."""
+        out = opened_for(request, self.actor)
+        calls, report = (reverse(f"session-{name}", args=[out.session.pk]) for name in ("calls", "turns"))
+        return Response(SessionHandedOut(shown(out, calls=calls, report=report)).data)
+
+    @extend_schema(request=ToolCalling, responses={200: CallMade})
+    @action(detail=True, methods=["post"])
+    def calls(self, request: Request, pk: str) -> Response:
+        """Call a tool of the house in a turn that was handed out. The same `call_id` again is the same call."""
+        return Response(CallMade(called_for(request, int(pk), self.actor)).data)
+
+    @extend_schema(request=TurnReport, parameters=[KEY], responses={200: TurnReported})
+    @action(detail=True, methods=["post"])
+    def turns(self, request: Request, pk: str) -> Response:
+        """Report a turn that was handed out; the answer says whether its reply may be sent."""
+        return Response(TurnReported(reported_for(request, int(pk), self.actor)).data)

@@ -1,0 +1,1 @@
+"""REST: drafts, escalations, tool approvals, send rules and reported replies."""

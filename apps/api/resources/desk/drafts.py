@@ -1,0 +1,143 @@
+"""Drafts: replies that wait for a person, who sends them, sends other words, or discards them (R134, R138)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.desk.models import Draft
+from apps.governance.policy.table import Act
+from apps.runtime.turns.operator_replies import send_out, turn_down
+
+READ = "The draft's version that was read."
+
+
+class FactShown(serializers.Serializer[dict[str, object]]):
+    """One thing the agent had before it wrote."""
+
+    kind = serializers.ChoiceField(["skill", "tool", "profile"])
+    name = serializers.CharField()
+    record_id = serializers.IntegerField(allow_null=True)
+
+
+class DraftRow(Shown[Draft]):
+    """A reply as the agent wrote it, what it stands on, and what became of it."""
+
+    agent_key = agent_key()
+    conversation_id = serializers.IntegerField(read_only=True)
+    message_id = serializers.IntegerField(read_only=True, allow_null=True)
+    facts = FactShown(many=True, read_only=True)
+    text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `reviewed_sha256` with a yes.")
+
+    class Meta:
+        model = Draft
+        fields = (
+            "id",
+            "agent_key",
+            "conversation_id",
+            "turn_id",
+            "text",
+            "text_sha256",
+            "grounding",
+            "facts",
+            "status",
+            "sent_text",
+            "reason_code",
+            "reason",
+            "decided_by",
+            "decided_at",
+            "message_id",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class Sending(Body):
+    """A yes to exactly the words that were read."""
+
+    reviewed_sha256 = Text(help_text="The `text_sha256` that was read.")
+    version = Number(required=False, help_text=READ)
+
+
+class SendingEdited(Sending):
+    """What goes out in the place of the agent's words."""
+
+    sent_text = Text()
+
+
+class Discarding(Body):
+    """Why nothing goes out, in a word; other words are welcome."""
+
+    about = Body.about - {"reason"}
+
+    reason_code = serializers.ChoiceField(Draft.Reason.choices)
+    reason = Text(required=False)
+    version = Number(required=False, help_text=READ)
+
+
+class DraftFilters(AgentFilters):
+    """By agent, conversation, state and label."""
+
+    conversation_id = IdFilter()
+    status = ChoiceFilter(choices=Draft.Status.choices)
+    grounding = ChoiceFilter(choices=Draft._meta.get_field("grounding").choices)
+
+
+class DraftView(Rows[Draft]):
+    """Drafts; an agent reads those of its conversations and decides on none."""
+
+    acts: ClassVar = {
+        "send": (Act.DRAFT_SEND,),
+        "send-edited": (Act.DRAFT_SEND_EDITED,),
+        "discard": (Act.DRAFT_DISCARD,),
+    }
+    queryset = Draft.objects.none()
+    in_bulk = ("discard",)
+    serializer_class = DraftRow
+    filterset_class = DraftFilters
+    keeps_words = False
+
+    def get_queryset(self) -> QuerySet[Draft]:
+        """Those the actor sees."""
+        return Draft.objects.visible_to(self.actor).select_related("agent", "conversation")
+
+    @extend_schema(request=Sending, responses=DraftRow)
+    @action(detail=True, methods=["post"])
+    def send(self, request: Request, pk: str) -> Response:
+        """Let it reach the customer as the agent wrote it. People only."""
+        del pk
+        draft = self.get_object()
+        sent = Sending.read(request, self.actor)
+        send_out(draft, actor=self.actor, reviewed_sha256=sent.values["reviewed_sha256"], read_at=sent.read_at)
+        return self.answer(draft.pk, sent.ignored)
+
+    @extend_schema(request=SendingEdited, responses=DraftRow)
+    @action(detail=True, methods=["post"], url_path="send-edited")
+    def send_edited(self, request: Request, pk: str) -> Response:
+        """Let other words reach the customer; both are kept. People only."""
+        del pk
+        draft = self.get_object()
+        sent = SendingEdited.read(request, self.actor)
+        seen, text = sent.values["reviewed_sha256"], sent.values["sent_text"]
+        send_out(draft, actor=self.actor, reviewed_sha256=seen, text=text, read_at=sent.read_at)
+        return self.answer(draft.pk, sent.ignored)
+
+    @extend_schema(request=Discarding, responses=DraftRow)
+    @action(detail=True, methods=["post"])
+    def discard(self, request: Request, pk: str) -> Response:
+        """Let nothing reach the customer. People only."""
+        del pk
+        draft = self.get_object()
+        sent = Discarding.read(request, self.actor)
+        said = sent.only("reason_code", "reason")
+        turn_down(draft, actor=self.actor, read_at=sent.read_at, **said)
+        return self.answer(draft.pk, sent.ignored)

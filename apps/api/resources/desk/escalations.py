@@ -1,0 +1,146 @@
+"""Escalations: questions that an agent hands to people, and what they answer (R135, R136)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, IntegerField
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.conversations.models import Conversation
+from apps.desk.actions import dismiss_escalation, open_escalation
+from apps.desk.models import Escalation
+from apps.governance.policy.table import Act
+from apps.runtime.turns.operator_replies import answer_question
+
+READ = "The escalation's version that was read."
+
+
+class EscalationRow(Shown[Escalation]):
+    """A question, why it needs a person, and how it was settled."""
+
+    agent_key = agent_key()
+    conversation_id = IntegerField(read_only=True)
+
+    class Meta:
+        model = Escalation
+        fields = (
+            "id",
+            "agent_key",
+            "conversation_id",
+            "turn_id",
+            "tool_step_id",
+            "reason",
+            "question",
+            "opened_by",
+            "status",
+            "answer",
+            "dismissal_reason",
+            "decided_by",
+            "decided_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class NewEscalation(Body):
+    """What a person should answer, about which conversation, and why."""
+
+    about = frozenset[str]()
+    acts = (Act.ESCALATION_OPEN,)
+
+    conversation_id = Number()
+    reason = ChoiceField(Escalation.Reason.choices)
+    question = Text()
+
+
+class Answering(Body):
+    """The answer, and whether it goes to the customer as it stands."""
+
+    answer = Text()
+    word_for_word = YesNo(
+        required=False, help_text="True: it goes to the customer as it stands. Otherwise the agent relays it."
+    )
+    version = Number(required=False, help_text=READ)
+
+
+class Dismissing(Body):
+    """Why it needs no answer, if that needs saying."""
+
+    bare = True
+
+    dismissal_reason = Text(required=False)
+    version = Number(required=False, help_text=READ)
+
+
+class EscalationFilters(AgentFilters):
+    """By agent, conversation, state and reason."""
+
+    conversation_id = IdFilter()
+    status = ChoiceFilter(choices=Escalation.Status.choices)
+    reason = ChoiceFilter(choices=Escalation.Reason.choices)
+    search = SearchFilter("question")
+
+
+class EscalationView(Rows[Escalation]):
+    """Escalations; an agent opens and reads those of its conversations and settles none."""
+
+    acts: ClassVar = {
+        "create": (Act.ESCALATION_OPEN,),
+        "answer": (Act.ESCALATION_ANSWER,),
+        "dismiss": (Act.ESCALATION_DISMISS,),
+    }
+    queryset = Escalation.objects.none()
+    in_bulk = ("create", "answer", "dismiss")
+    serializer_class = EscalationRow
+    filterset_class = EscalationFilters
+    keeps_words = False
+
+    def get_queryset(self) -> QuerySet[Escalation]:
+        """Those the actor sees."""
+        return Escalation.objects.visible_to(self.actor).select_related("agent", "conversation")
+
+    @extend_schema(request=NewEscalation, responses={201: EscalationRow})
+    def create(self, request: Request) -> Response:
+        """Hand a question to a person. What waits for the same reason already takes it in."""
+        sent = NewEscalation.read(request, self.actor)
+        conversation = Conversation.objects.visible_to(self.actor).filter(pk=sent.values["conversation_id"]).first()
+        if conversation is None:
+            raise ValidationError({"conversation_id": ["There is no such conversation, or it is not yours to see."]})
+        escalation = open_escalation(
+            conversation.pk,
+            actor=self.actor,
+            agent_id=conversation.agent_id,
+            turn_id=None,
+            reason=Escalation.Reason(sent.values["reason"]),
+            question=sent.values["question"],
+        )
+        return self.answer(escalation.pk, sent.ignored, 201)
+
+    @extend_schema(request=Answering, responses=EscalationRow)
+    @action(detail=True, methods=["post"], url_path="answer")
+    def answer_it(self, request: Request, pk: str) -> Response:
+        """Answer it; the agent relays the answer, or it goes out word for word. People only."""
+        del pk
+        escalation = self.get_object()
+        sent = Answering.read(request, self.actor)
+        answer_question(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("answer", "word_for_word"))
+        return self.answer(escalation.pk, sent.ignored)
+
+    @extend_schema(request=Dismissing, responses=EscalationRow)
+    @action(detail=True, methods=["post"])
+    def dismiss(self, request: Request, pk: str) -> Response:
+        """Settle it without an answer. People only."""
+        del pk
+        escalation = self.get_object()
+        sent = Dismissing.read(request, self.actor)
+        dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))
+        return self.answer(escalation.pk, sent.ignored)

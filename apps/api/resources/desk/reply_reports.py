@@ -1,0 +1,148 @@
+"""Reports: what people say is wrong with a reply of an agent, and what came of it. An agent reports neither itself nor another."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
+from apps.governance.actors import ANYWHERE
+from apps.governance.errors import NotVisible
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.learning.reply_reports import report_reply
+
+NEW = ("reason_code", "explanation", "correction")
+READ = "The report's version that was read."
+
+
+class ReportRow(Shown[Report]):
+    """One report; a withdrawn one says nothing any more. The reply stands in the transcript, as `message_id`."""
+
+    agent_key = agent_key()
+    conversation_id = serializers.IntegerField(read_only=True)
+    message_id = serializers.IntegerField(read_only=True, help_text="The reply that it is about.")
+    turn_id = serializers.IntegerField(
+        source="message.turn_id",
+        read_only=True,
+        allow_null=True,
+        help_text="Ask `turns/{id}/why/` what stood behind it.",
+    )
+
+    class Meta:
+        model = Report
+        fields = (
+            "id",
+            "agent_key",
+            "conversation_id",
+            "message_id",
+            "turn_id",
+            "reason_code",
+            "explanation",
+            "correction",
+            "status",
+            "author",
+            "outcome",
+            "resolution",
+            "decided_by",
+            "decided_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class NewReport(Body):
+    """Which reply, what is wrong with it, and what should have been said."""
+
+    about = frozenset[str]()
+    acts = (Act.REPORT_CREATE,)
+    shown = frozenset(ReportRow.Meta.fields)
+
+    message_id = Number(help_text="A message with `is_reply`, said by the agent, on the record.")
+    reason_code = serializers.ChoiceField(Report.Reason.choices)
+    explanation = Text(
+        required=False, help_text=f"Up to {EXPLANATION_CHARACTERS} characters; the reason `other` asks for it."
+    )
+    correction = Text(
+        required=False, help_text=f"What should have been said, up to {CORRECTION_CHARACTERS} characters."
+    )
+
+
+class ReportSettling(Body):
+    """What has to change, or that nothing was wrong."""
+
+    outcome = serializers.ChoiceField(Report.Outcome.choices)
+    resolution = Text(required=False, help_text=f"What was done, up to {RESOLUTION_CHARACTERS} characters.")
+    version = Number(required=False, help_text=READ)
+
+
+class ReportFilters(AgentFilters):
+    """By agent, conversation, reply, state, reason and outcome."""
+
+    conversation_id = IdFilter()
+    message_id = IdFilter(help_text="The reply they are about.")
+    status = ChoiceFilter(choices=Report.Status.choices)
+    reason_code = ChoiceFilter(choices=Report.Reason.choices)
+    outcome = ChoiceFilter(choices=Report.Outcome.choices)
+    search = SearchFilter("explanation", "correction")
+
+
+class ReportView(Rows[Report]):
+    """Reports on the tenant's agents, the latest first."""
+
+    acts: ClassVar = {
+        "create": (Act.REPORT_CREATE,),
+        "withdraw": (Act.REPORT_WITHDRAW,),
+        "resolve": (Act.REPORT_RESOLVE,),
+    }
+    queryset = Report.objects.none()
+    serializer_class = ReportRow
+    filterset_class = ReportFilters
+    for_people = True
+    keeps_words = False
+
+    def get_queryset(self) -> QuerySet[Report]:
+        """All of them, withdrawn ones without their words."""
+        return Report.objects.visible_to(self.actor).select_related("agent", "message")
+
+    @extend_schema(request=NewReport, responses={201: ReportRow})
+    def create(self, request: Request) -> Response:
+        """Report a reply as wrong. Neither the customer nor the agent is told; it waits for somebody who settles it."""
+        authorize(self.actor, Act.REPORT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewReport.read(request, self.actor)
+        try:
+            report = report_reply(sent.values["message_id"], actor=self.actor, **sent.only(*NEW))
+        except NotVisible as hidden:
+            raise ValidationError({"message_id": [str(hidden)]}) from hidden
+        return self.answer(report.pk, sent.ignored, 201)
+
+    withdraw = deciding(
+        "withdraw",
+        Act.REPORT_WITHDRAW,
+        withdraw_report,
+        ReportRow,
+        "Take one's own report back while it waits: its words stay in the history of changes alone.",
+    )
+
+    @extend_schema(request=ReportSettling, responses=ReportRow)
+    @action(detail=True, methods=["post"])
+    def resolve(self, request: Request, pk: str) -> Response:
+        """Say what came of it. A report that was right becomes a case for the agent's lessons."""
+        del pk
+        report = self.get_object()
+        sent = ReportSettling.read(request, self.actor)
+        settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "resolution"))
+        return self.answer(report.pk, sent.ignored)

@@ -1,0 +1,124 @@
+"""Send rules: what becomes of an agent's replies on a channel, or once it has read a skill (R134). People only."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, IntegerField
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.desk.actions import lift_send_rule, write_send_rule
+from apps.desk.models import SendRule
+from apps.governance.actors import ANYWHERE
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.skills.models import Skill
+from apps.tenants.models import SEND_MODES
+
+
+class SendRuleRow(Shown[SendRule]):
+    """What becomes of replies, and where."""
+
+    agent_key = agent_key()
+    skill_id = IntegerField(read_only=True, allow_null=True, help_text="Null: whether or not a skill was read.")
+
+    class Meta:
+        model = SendRule
+        fields = ("id", "agent_key", "channel", "skill_id", "send_mode", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewSendRule(Body):
+    """Where a rule holds, and what it says."""
+
+    acts = (Act.SEND_RULE_WRITE,)
+    shown = frozenset(SendRuleRow.Meta.fields)
+
+    agent_key = Text()
+    channel = Text(required=False, help_text="Empty: every channel; then name a skill.")
+    skill_id = Number(required=False, allow_null=True, help_text="Null: every reply; then name a channel.")
+    send_mode = ChoiceField(SEND_MODES)
+    reason = Text(required=False)
+
+
+class SendRuleChange(Body):
+    """What the rule says from now on; where it holds stays."""
+
+    acts = (Act.SEND_RULE_WRITE,)
+    shown = frozenset(SendRuleRow.Meta.fields)
+    whole = ("send_mode",)
+
+    send_mode = ChoiceField(SEND_MODES, required=False)
+    version = Number(required=False, help_text="The rule's version that was read.")
+    reason = Text(required=False)
+
+
+class SendRuleFilters(AgentFilters):
+    """By agent and mode."""
+
+    send_mode = ChoiceFilter(choices=SEND_MODES)
+
+
+class SendRuleView(Rows[SendRule]):
+    """Send rules of the tenant."""
+
+    acts: ClassVar = {
+        "create": (Act.SEND_RULE_WRITE,),
+        "partial_update": (Act.SEND_RULE_WRITE,),
+        "destroy": (Act.SEND_RULE_LIFT,),
+    }
+    queryset = SendRule.objects.none()
+    serializer_class = SendRuleRow
+    filterset_class = SendRuleFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[SendRule]:
+        """Those of the tenant."""
+        return SendRule.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewSendRule, responses={201: SendRuleRow})
+    def create(self, request: Request) -> Response:
+        """Say what becomes of replies on a channel, or after a skill; it holds for turns that have not ended."""
+        authorize(self.actor, Act.SEND_RULE_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewSendRule.read(request, self.actor)
+        rule = SendRule(tenant_id=self.actor.tenant_id, agent_id=agent_id_named(sent.values["agent_key"], self.actor))
+        values = {**sent.only("channel", "send_mode"), "skill": self._skill(sent.values.get("skill_id"))}
+        write_send_rule(rule, actor=self.actor, values=values, reason=sent.reason)
+        return self.answer(rule.pk, sent.ignored, 201)
+
+    @extend_schema(request=SendRuleChange, responses=SendRuleRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Say something else there."""
+        del pk
+        rule = self.get_object()
+        sent = SendRuleChange.read(request, self.actor, rule)
+        values, reason = sent.only("send_mode"), sent.reason
+        write_send_rule(rule, actor=self.actor, values=values, read_at=sent.read_at, reason=reason)
+        return self.answer(rule.pk, sent.ignored)
+
+    @extend_schema(request=SendRuleChange, responses=SendRuleRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; nothing else of a rule is written."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Lift the rule: the agent's own send mode holds there again."""
+        del request, pk
+        lift_send_rule(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+    def _skill(self, skill_id: int | None) -> Skill | None:
+        if skill_id is None:
+            return None
+        skill = Skill.objects.visible_to(self.actor).filter(pk=skill_id).first()
+        if skill is None:
+            raise ValidationError({"skill_id": ["There is no such skill."]})
+        return skill

@@ -1,0 +1,1 @@
+"""REST: why a reply was given, and which sessions carried a row."""

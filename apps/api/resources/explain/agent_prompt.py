@@ -1,0 +1,135 @@
+"""What an agent is told, now or at a moment of the past, with the owner of every byte; the agent itself reads its own of now."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import ActorView
+from apps.api.protocol.query_parameters import refuse_unknown
+from apps.governance.errors import Invalid, NotPermitted
+from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
+from apps.prompt.prompt_input import PromptInput
+from apps.prompt.rendering.segments import Assembled, Span
+from apps.prompt.rendering.snapshot import assemble
+from apps.runtime.prompt_snapshot.preview import told, told_at
+from apps.tenants.authentication.actor_resolution import system_actor
+from apps.tenants.models import Agent
+from apps.tenants.tenant_clock import AT, moment_said, zone_of
+
+PARAMETERS = frozenset({"as_of", "end_user_key"})
+
+
+class OwnerRow(serializers.Serializer[Any]):
+    """Whose a run of bytes is. The product's own words have a `template` and no record."""
+
+    start = serializers.IntegerField(help_text="In bytes of UTF-8 from the beginning of the text.")
+    end = serializers.IntegerField(help_text="Exclusive.")
+    template = serializers.CharField()
+    record_type = serializers.CharField(allow_null=True)
+    record_id = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField()
+    version = serializers.IntegerField(allow_null=True)
+    line = serializers.IntegerField()
+    author = serializers.CharField()
+    approver = serializers.CharField()
+    taint = serializers.CharField()
+
+
+class SlotRow(serializers.Serializer[Any]):
+    """One slot. Joined, the texts of the blocks are the prompt."""
+
+    slot = serializers.IntegerField()
+    name = serializers.CharField()
+    text = serializers.CharField()
+    owners = OwnerRow(many=True, help_text="Empty for an agent.")
+
+
+class PromptRow(serializers.Serializer[Any]):
+    """Slots 1 to 5 as a session freezes them."""
+
+    agent_key = serializers.CharField()
+    end_user_key = serializers.CharField()
+    as_of = serializers.DateTimeField(allow_null=True)
+    sha256 = serializers.CharField()
+    text = serializers.CharField()
+    blocks = SlotRow(many=True)
+
+
+class PromptView(ActorView):
+    """The prompt of one agent."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "as_of", OpenApiTypes.STR, description="A moment; without an offset by the tenant's clock."
+            ),
+            OpenApiParameter("end_user_key", OpenApiTypes.STR, description="The customer; without one, nobody."),
+        ],
+        responses=PromptRow,
+    )
+    def get(self, request: Request, pk: str) -> Response:
+        """What the next session of an agent is told, or with `as_of`, for people, what one of then was told.
+
+        An agent reads its own, without whose the words are.
+        """
+        query = request.query_params
+        refuse_unknown(request, PARAMETERS)
+        if not self.actor.is_person and "as_of" in query:
+            raise NotPermitted("Only people may read what was told in the past; an agent's token does not reach it.")
+        agent = Agent.objects.visible_to(self.actor).filter(pk=pk).first()
+        if agent is None:
+            raise Http404
+        customer = query.get("end_user_key", "")
+        if customer and not re.match(END_USER_KEY, customer):
+            raise ValidationError({"end_user_key": [END_USER_KEY_RULE]})
+        moment = self._moment(query.get("as_of", ""))
+        assembled = assemble(self._told(agent, customer, moment))
+        found = {"agent_key": agent.key, "end_user_key": customer, "as_of": moment, "sha256": assembled.sha256}
+        blocks = list(_blocks(assembled, with_owners=self.actor.is_person))
+        return Response(PromptRow({**found, "text": assembled.text, "blocks": blocks}).data)
+
+    def _told(self, agent: Agent, customer: str, moment: datetime | None) -> PromptInput:
+        if self.actor.is_person:
+            return told_at(agent, customer, moment, actor=self.actor)
+        # As a worker freezes it when a session opens: settings and rules are read by the system, the rest by the agent.
+        return told(agent, customer, system=system_actor(self.actor.tenant_id))
+
+    def _moment(self, said: str) -> Any:
+        try:
+            return moment_said(said, zone_of(self.actor), timezone.now()) if said else None
+        except Invalid as refusal:
+            raise ValidationError({"as_of": refusal.fields[AT]}) from refusal
+
+
+def _blocks(assembled: Assembled, *, with_owners: bool) -> Iterator[dict[str, Any]]:
+    spans = list(assembled.spans()) if with_owners else []
+    for part, text in zip(assembled.parts, assembled.blocks, strict=True):
+        owners = [_owner(span) for span in spans if span.slot is part.slot]
+        yield {"slot": part.slot.value, "name": part.slot.name.lower(), "text": text, "owners": owners}
+
+
+def _owner(span: Span) -> dict[str, Any]:
+    source = span.segment.source
+    return {
+        "start": span.start,
+        "end": span.end,
+        "template": span.segment.template,
+        "record_type": source.record_type if source else None,
+        "record_id": source.record_id if source else None,
+        "field": source.field if source else "",
+        "version": source.version if source else None,
+        "line": span.segment.line,
+        "author": source.author if source else "",
+        "approver": source.approver if source else "",
+        "taint": source.taint if source else "",
+    }

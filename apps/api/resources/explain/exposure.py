@@ -1,0 +1,71 @@
+"""Who was told a row: the sessions that carried it in their prompt; for people."""
+
+from typing import Any, ClassVar
+
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import ActorView
+from apps.api.protocol.query_parameters import refuse_unknown, version_named
+from apps.governance.errors import NotPermitted
+from apps.runtime.explain.exposure import COUNTED, SHOWN, WhoWasTold, who_was_told
+
+PARAMETERS = frozenset({"version", "line"})
+NAMED = "Name the version by its number, such as version=3."
+
+
+class CarrierRow(serializers.Serializer[Any]):
+    """One session that carried the row."""
+
+    session_id = serializers.IntegerField()
+    conversation_id = serializers.IntegerField(source="conversation.pk")
+    agent_key = serializers.CharField(source="conversation.agent.key")
+    end_user_key = serializers.CharField(source="conversation.end_user_key")
+    at = serializers.DateTimeField(
+        help_text="When its prompt was frozen; of a learning version, when its latest turn began."
+    )
+    versions = serializers.ListField(child=serializers.IntegerField(), help_text="Which versions its words are of.")
+
+
+class CarriedRow(serializers.Serializer[WhoWasTold]):
+    """The latest sessions, and how many there were in the last 30 days."""
+
+    results = CarrierRow(many=True, source="carriers", help_text=f"The newest, at most {SHOWN}.")
+    sessions_30_days = serializers.IntegerField(source="lately", help_text=f"At most {COUNTED} are counted.")
+    conversations_30_days = serializers.IntegerField(source="lately_conversations")
+    versions = serializers.ListField(child=serializers.IntegerField(), help_text="All versions that prompts carried.")
+    has_more = serializers.BooleanField(help_text="There are more than were counted.")
+    is_truncated = serializers.BooleanField(
+        help_text="Of very many different prompts only the latest were looked through."
+    )
+
+
+class CarriedView(ActorView):
+    """Who was told one row."""
+
+    model: ClassVar[Any] = None  # Any: a governed model, said where the address is
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("version", OpenApiTypes.INT, description="Words of this version alone."),
+            OpenApiParameter("line", OpenApiTypes.STR, description="This very line alone."),
+        ],
+        responses=CarriedRow,
+    )
+    def get(self, request: Request, pk: str) -> Response:
+        """The sessions whose prompt carried words of the row, newest first; nothing off the record. People only."""
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
+        query = request.query_params
+        refuse_unknown(request, PARAMETERS)
+        row = self.model.objects.visible_to(self.actor).filter(pk=pk).first()
+        if row is None:
+            raise Http404
+        version = version_named(request, "version", NAMED) if query.get("version") else None
+        told = who_was_told(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
+        return Response(CarriedRow(told).data)

@@ -1,0 +1,1 @@
+"""REST: extractions, reflections, lessons, examples, edit clusters, learning versions and contradictions."""

@@ -1,0 +1,134 @@
+"""What people change in drafts again and again: they propose a rule out of it, or dismiss it (R138). For people."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter
+from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.governance.policy.table import Act
+from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill
+from apps.learning.lessons.models import EditCluster, EditClusterCase
+
+LINE = (
+    *(
+        "id",
+        "agent_key",
+        "description",
+        "rule",
+        "category",
+        "removed_text",
+        "added_text",
+        "support",
+        "first_seen_at",
+        "last_seen_at",
+    ),
+    *("status", "dismissal_reason", "proposal_id", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+)
+
+
+class EditMemberRow(serializers.ModelSerializer[EditClusterCase]):
+    """A draft that shows it."""
+
+    draft_id = serializers.IntegerField(source="case.source_id", read_only=True)
+    conversation_id = serializers.IntegerField(source="case.conversation_id", read_only=True, allow_null=True)
+    happened_at = serializers.DateTimeField(source="case.happened_at", read_only=True)
+
+    class Meta:
+        model = EditClusterCase
+        fields = ("draft_id", "conversation_id", "happened_at")
+        read_only_fields = fields
+
+
+class EditClusterLine(Shown[EditCluster]):
+    """A cluster in a list; what identified somebody is masked."""
+
+    agent_key = agent_key()
+    description = serializers.CharField(source="sentence", read_only=True, help_text="What people do, in one sentence.")
+    rule = serializers.CharField(read_only=True, help_text="What is proposed unless a person writes another rule.")
+    support = serializers.IntegerField(read_only=True, help_text="How many drafts show it.")
+    first_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    last_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    proposal_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = EditCluster
+        fields: tuple[str, ...] = LINE
+        read_only_fields = fields
+
+
+class EditClusterRow(EditClusterLine):
+    """A cluster with the latest fifty drafts that show it."""
+
+    drafts = EditMemberRow(many=True, read_only=True, source="latest_members")
+
+    class Meta(EditClusterLine.Meta):
+        fields = (*LINE, "drafts")
+        read_only_fields = fields
+
+
+class HabitProposal(Body):
+    """A yes to the row as it was read."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The row's version that was read.")
+    rule = Text(required=False, help_text="The rule in your own words; needed where the row has none.")
+    in_skill = YesNo(
+        required=False, help_text="As a line of the one approved skill that all the drafts stand on, instead of a rule."
+    )
+
+
+class EditClusterFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=EditCluster.Status.choices)
+
+
+class EditClusterView(Rows[EditCluster]):
+    """What people change again and again, by agent."""
+
+    acts: ClassVar = {
+        "propose": (Act.EDIT_CLUSTER_PROPOSE,),
+        "dismiss": (Act.EDIT_CLUSTER_DISMISS,),
+        "reopen": (Act.EDIT_CLUSTER_REOPEN,),
+    }
+    queryset = EditCluster.objects.none()
+    in_bulk = ("dismiss", "reopen")
+    serializer_class = EditClusterRow
+    line_class = EditClusterLine
+    filterset_class = EditClusterFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[EditCluster]:
+        """All of them, for a reviewer."""
+        return EditCluster.objects.visible_to(self.actor).counted().select_related("agent")
+
+    @extend_schema(request=HabitProposal, responses=EditClusterRow)
+    @action(detail=True, methods=["post"])
+    def propose(self, request: Request, pk: str) -> Response:
+        """Put a rule before a reviewer, or a line of the skill behind the drafts, with the drafts as evidence."""
+        del pk
+        cluster = self.get_object()
+        sent = HabitProposal.read(request, self.actor)
+        call = propose_in_skill if sent.values.get("in_skill") else propose_habit
+        call(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
+        return self.answer(cluster.pk, sent.ignored)
+
+    dismiss = deciding(
+        "dismiss",
+        Act.EDIT_CLUSTER_DISMISS,
+        dismiss_cluster,
+        EditClusterRow,
+        "Let it rest until three times as many drafts show it.",
+    )
+    reopen = deciding("reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterRow, "Look at it again.")

@@ -1,0 +1,58 @@
+"""Extractions: what became of each resolved conversation when learning looked at it (R110, R117). For people."""
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.serializers import Shown, agent_key
+from apps.learning.extraction.models import Extraction
+
+
+class ExtractionRow(Shown[Extraction]):
+    """One verdict with its reason."""
+
+    agent_key = agent_key()
+    conversation_id = serializers.IntegerField(read_only=True)
+    skill_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Extraction
+        fields = (
+            "id",
+            "agent_key",
+            "conversation_id",
+            "verdict",
+            "reason",
+            "skill_id",
+            "masked_counts",
+            "model",
+            "is_stand_in",
+            "input_tokens",
+            "output_tokens",
+            "cost_micro_usd",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class ExtractionFilters(AgentFilters):
+    """By agent, conversation and verdict."""
+
+    conversation_id = IdFilter()
+    verdict = ChoiceFilter(choices=Extraction.Verdict.choices)
+    is_stand_in = BooleanFilter(help_text="True: the stand-in model judged.")
+    search = SearchFilter("conversation__conversation_key", "reason")
+
+
+class ExtractionView(Rows[Extraction]):
+    """Extractions of the tenant."""
+
+    queryset = Extraction.objects.none()
+    serializer_class = ExtractionRow
+    filterset_class = ExtractionFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Extraction]:
+        """All of them, for a reviewer."""
+        return Extraction.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,107 @@
+"""Lessons: what agents' work showed to be wrong, and every case that was looked at (R151). For people."""
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.serializers import Shown, agent_key
+from apps.learning.lessons.models import Lesson, LessonCase
+from apps.learning.lessons.rules import SOURCES
+
+LINE = (
+    *(
+        "id",
+        "agent_key",
+        "situation",
+        "problem",
+        "correction",
+        "source",
+        "support_count",
+        "confidence",
+        "is_promotable",
+    ),
+    "last_seen_at",
+)
+
+
+class CaseRow(Shown[LessonCase]):
+    """One thing that was looked at; without a lesson it says why it taught none."""
+
+    agent_key = agent_key()
+    lesson_id = serializers.IntegerField(read_only=True, allow_null=True)
+    conversation_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = LessonCase
+        fields = (
+            *("id", "agent_key", "lesson_id", "source", "source_id", "conversation_id", "no_lesson_reason"),
+            *("happened_at", "recorded_at"),
+        )
+        read_only_fields = fields
+
+
+class LessonLine(Shown[Lesson]):
+    """A lesson in a list; what identified somebody is masked."""
+
+    agent_key = agent_key()
+    is_promotable = serializers.BooleanField(read_only=True, help_text="Whether a digest may be offered it.")
+
+    class Meta:
+        model = Lesson
+        fields: tuple[str, ...] = LINE
+        read_only_fields = fields
+
+
+class LessonRow(LessonLine):
+    """A lesson with its cases."""
+
+    cases = CaseRow(many=True, read_only=True)
+
+    class Meta(LessonLine.Meta):
+        fields = (*LINE, "cases")
+        read_only_fields = fields
+
+
+class LessonFilters(AgentFilters):
+    """By agent and by what it was first seen in."""
+
+    source = ChoiceFilter(choices=SOURCES)
+    search = SearchFilter("situation", "problem", "correction")
+
+
+class CaseFilters(AgentFilters):
+    """By agent, lesson, conversation and kind, and whether it taught something."""
+
+    lesson_id = IdFilter()
+    conversation_id = IdFilter()
+    source = ChoiceFilter(choices=SOURCES)
+    has_no_lesson = BooleanFilter(field_name="lesson", lookup_expr="isnull")
+
+
+class LessonView(Rows[Lesson]):
+    """Lessons of the tenant."""
+
+    queryset = Lesson.objects.none()
+    serializer_class = LessonRow
+    line_class = LessonLine
+    filterset_class = LessonFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Lesson]:
+        """All of them, for a reviewer."""
+        lessons = Lesson.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")
+        return lessons if self.action == "list" else lessons.prefetch_related("cases__agent")
+
+
+class CaseView(Rows[LessonCase]):
+    """Every case that was looked at."""
+
+    queryset = LessonCase.objects.none()
+    serializer_class = CaseRow
+    filterset_class = CaseFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[LessonCase]:
+        """All of them, for a reviewer."""
+        return LessonCase.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,60 @@
+"""Reflections: what each agent's day taught (R119). For people."""
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, SearchFilter
+from apps.api.protocol.serializers import Shown, agent_key
+from apps.learning.reflection.models import Reflection
+
+
+class ReflectionRow(Shown[Reflection]):
+    """One day of an agent, with what came of it and why."""
+
+    agent_key = agent_key()
+    conversation_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    proposal_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    skill_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+
+    class Meta:
+        model = Reflection
+        fields = (
+            "id",
+            "agent_key",
+            "day",
+            "verdict",
+            "reason",
+            "conversation_ids",
+            "skill_ids",
+            "proposal_ids",
+            "failures",
+            "model",
+            "is_stand_in",
+            "input_tokens",
+            "output_tokens",
+            "cost_micro_usd",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class ReflectionFilters(AgentFilters):
+    """By agent and verdict."""
+
+    verdict = ChoiceFilter(choices=Reflection.Verdict.choices)
+    is_stand_in = BooleanFilter(help_text="True: the stand-in model reflected.")
+    search = SearchFilter("reason")
+
+
+class ReflectionView(Rows[Reflection]):
+    """Reflections of the tenant."""
+
+    queryset = Reflection.objects.none()
+    serializer_class = ReflectionRow
+    filterset_class = ReflectionFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Reflection]:
+        """All of them, for a reviewer."""
+        return Reflection.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,1 @@
+"""REST: an agent's memory, memory blocks and tiers, customer profiles and the notebook."""

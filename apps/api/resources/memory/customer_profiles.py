@@ -1,0 +1,166 @@
+"""What the tenant's agents know of one end user, shared among them (R084-R087).
+
+Whose words each line is that is noted of a customer (R087). For people.
+"""
+
+from typing import ClassVar, Final
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import LINES_WAIT
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import CharFilter, ChoiceFilter, FilterSet, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Sent, Text
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.resources.memory.memory_lines import DUE, SAID_OF_DUE, dating
+from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted
+from apps.governance.policy.table import Act
+from apps.learning.contradictions.memory_warnings import texts_of, with_advice_on_notes
+from apps.memory.actions import amend_profile, create_profile
+from apps.memory.line_dates import date_profile, due
+from apps.memory.models import CustomerProfile, ProfileLine
+from apps.memory.profile_line_ledger import lines_of_profile
+
+MOST: Final = 200
+
+
+class ProfileLineRow(Shown[ProfileLine]):
+    """One line for as long as it stood."""
+
+    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
+    superseded_by_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = ProfileLine
+        fields = (
+            *("id", "field", "text", "sha256", "author", "taint", "conversation_id", "first_version", "last_version"),
+            *("status", "valid_until", "review_after", "superseded_by_id", "created_at", "ended_at"),
+        )
+        read_only_fields = fields
+
+
+def latest_lines(profile: CustomerProfile, actor: Actor) -> list[ProfileLine]:
+    """The latest of them, those that went among them."""
+    if not actor.is_person:
+        raise NotPermitted("Only people read whose words each line of a profile is.")
+    return list(lines_of_profile(profile)[:MOST])
+
+
+TEXTS = ("preferences", "notes")
+
+
+class ProfileRow(Shown[CustomerProfile]):
+    """One end user's profile, and who wrote it last."""
+
+    class Meta:
+        model = CustomerProfile
+        fields = ("id", "end_user_key", *TEXTS, "last_seen_at", "updated_by", *STAMPS, "ignored_fields", "notice")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(ProfileRow.Meta.fields)
+
+
+class NewProfile(Body):
+    """The first that is known of an end user."""
+
+    shown = SHOWN
+    acts = (Act.PROFILE_AMEND,)
+
+    end_user_key = Text()
+    preferences = Text(required=False)
+    notes = Text(required=False)
+
+
+class ProfileChange(Body):
+    """New preferences, new notes, or both."""
+
+    shown = SHOWN
+    acts = (Act.PROFILE_AMEND,)
+    whole = TEXTS
+
+    preferences = Text(required=False)
+    notes = Text(required=False)
+    version = Number(required=False)
+
+
+def _waits(profile: CustomerProfile, sent: Sent) -> str:
+    """Where all memory is reviewed, an agent's words are not there yet."""
+    held = [name for name, text in sent.only(*TEXTS).items() if getattr(profile, name) != text]
+    return f"What you sent for {' and '.join(held)} waits for a person to approve." if held else ""
+
+
+class ProfileFilters(FilterSet):
+    """By the end user's key."""
+
+    end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
+    due = ChoiceFilter(choices=DUE, method="by_date", help_text=f"{SAID_OF_DUE} For people.")
+    search = SearchFilter("end_user_key", "preferences", "notes")
+
+    def by_date(self, rows: QuerySet[CustomerProfile], name: str, value: str) -> QuerySet[CustomerProfile]:
+        """Those of whom such a line is noted."""
+        del name
+        if not self.request.auth.is_person:
+            raise NotPermitted("Only people look through lines by their dates; an agent's token does not reach them.")
+        lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
+        return rows.filter(Exists(lines.filter(due(timezone.now())[value])))
+
+
+class ProfileView(Versioned[CustomerProfile]):
+    """Profiles of the tenant's end users."""
+
+    acts: ClassVar = {
+        "create": (Act.PROFILE_AMEND,),
+        "partial_update": (Act.PROFILE_AMEND,),
+        "set-line-dates": (Act.PROFILE_SET_LINE_DATES,),
+    }
+    queryset = CustomerProfile.objects.none()
+    in_bulk = ("create", "update", "set-line-dates")
+    serializer_class = ProfileRow
+    filterset_class = ProfileFilters
+
+    def get_queryset(self) -> QuerySet[CustomerProfile]:
+        """Those the actor sees."""
+        return CustomerProfile.objects.visible_to(self.actor)
+
+    @extend_schema(request=NewProfile, responses={201: ProfileRow})
+    def create(self, request: Request) -> Response:
+        """Start a profile. Every agent of the tenant sees it from its next session."""
+        sent = NewProfile.read(request, self.actor)
+        profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
+        notice = _waits(profile, sent)
+        waits = self.waiting_about(profile, notice)
+        return self.answer(profile.pk, sent.ignored, 201, with_advice_on_notes(notice, profile, {}), waits)
+
+    @extend_schema(request=ProfileChange, responses={200: ProfileRow, 202: OpenApiResponse(ProfileRow, LINES_WAIT)})
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Write preferences or notes; the end user counts as seen now."""
+        del pk
+        profile = self.get_object()
+        sent = ProfileChange.read(request, self.actor, profile)
+        before = texts_of(profile)
+        amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
+        notice = _waits(profile, sent)
+        waits = self.waiting_about(profile, notice)
+        return self.answer(profile.pk, sent.ignored, notice=with_advice_on_notes(notice, profile, before), waits=waits)
+
+    @extend_schema(responses=ProfileLineRow(many=True), filters=False)
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def lines(self, request: Request, pk: str) -> Response:
+        """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
+        del request, pk
+        return Response(ProfileLineRow(latest_lines(self.get_object(), self.actor), many=True).data)
+
+    date_line = dating(date_profile, ProfileRow)
+
+    @extend_schema(request=ProfileChange, responses=ProfileRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with both texts sent."""
+        return self.partial_update(request, pk)

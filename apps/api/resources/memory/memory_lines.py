@@ -1,0 +1,117 @@
+"""Lines of memory and blocks: whose words each is, and what became of it (R080, R087). For people."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import Shown, agent_key
+from apps.governance.models import Taint
+from apps.memory.line_dates import due
+from apps.memory.models import MemoryLine
+from apps.prompt.memory_lines.line_expiry import LineDates
+
+DUE: Final = (("review", "To look at"), ("expired", "Holds no more"))
+VOUCHING: Final = "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
+SAID_OF_DUE: Final = "Active lines: `review`, to be looked at again by now; `expired`, which hold no more."
+
+
+class MemoryLineRow(Shown[MemoryLine]):
+    """One line for as long as it stood."""
+
+    agent_key = agent_key()
+    memory_id = serializers.IntegerField(read_only=True, allow_null=True)
+    block_id = serializers.IntegerField(read_only=True, allow_null=True)
+    conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
+    superseded_by_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = MemoryLine
+        fields = (
+            "id",
+            "agent_key",
+            "memory_id",
+            "block_id",
+            "text",
+            "sha256",
+            "author",
+            "taint",
+            "conversation_id",
+            "first_version",
+            "last_version",
+            "status",
+            "valid_until",
+            "review_after",
+            "superseded_by_id",
+            "created_at",
+            "ended_at",
+        )
+        read_only_fields = fields
+
+
+class DatedLine(Body):
+    """A line as it stands, until when it holds, and from when on people look at it again; left out, neither."""
+
+    about = frozenset[str]()
+
+    line = Text()
+    valid_until = serializers.DateTimeField(required=False, allow_null=True)
+    review_after = serializers.DateTimeField(required=False, allow_null=True)
+    version = Number(required=False, help_text="The version of the text that was read.")
+
+
+def dating(date: Callable[..., object], shown: type[Shown[Any]]) -> Callable[..., Response]:
+    """The action of a view that gives one of its texts' lines its dates."""
+
+    @extend_schema(request=DatedLine, responses=shown)
+    @action(detail=True, methods=["post"], url_path="set-line-dates")
+    def date_line(self: Versioned[Any], request: Request, pk: str) -> Response:
+        """Say until when a line holds, and when to look at it again."""
+        del pk
+        row = self.get_object()
+        sent = DatedLine.read(request, self.actor)
+        dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
+        date(row, actor=self.actor, line=sent.values["line"], dates=dates, read_at=sent.read_at)
+        return self.answer(row.pk, sent.ignored)
+
+    return date_line
+
+
+class MemoryLineFilters(AgentFilters):
+    """By agent, text, state and whose words they are."""
+
+    memory_id = IdFilter()
+    block_id = IdFilter()
+    status = ChoiceFilter(choices=MemoryLine.Status.choices)
+    taint = ChoiceFilter(choices=Taint.choices)
+    review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="To be looked at by this day.")
+    due = ChoiceFilter(choices=DUE, method="by_date", help_text=SAID_OF_DUE)
+    search = SearchFilter("text", "agent__key")
+
+    def by_date(self, rows: QuerySet[MemoryLine], name: str, value: str) -> QuerySet[MemoryLine]:
+        """Those whose date has come."""
+        del name
+        return rows.filter(due(timezone.now())[value])
+
+
+class MemoryLineView(Rows[MemoryLine]):
+    """The ledger beside memory and blocks."""
+
+    queryset = MemoryLine.objects.none()
+    serializer_class = MemoryLineRow
+    filterset_class = MemoryLineFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[MemoryLine]:
+        """All of them, for a reviewer."""
+        return MemoryLine.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,130 @@
+"""The notebook: reminders, tasks and scratch of agents. Agents write, finish and drop their own (R177)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.models import Taint
+from apps.governance.policy.table import Act
+from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
+from apps.notebook.models import Note
+from apps.runtime.taint_attribution import heard_by, whose_words
+
+READ = "The note's version that was read."
+NEW = ("kind", "text", "due_at", "end_user_key")
+
+
+class NotebookRow(Shown[Note]):
+    """One note, and who wrote it."""
+
+    agent_key = agent_key()
+    conversation_id = IntegerField(allow_null=True, read_only=True, help_text="In which it was written; null: in none.")
+
+    class Meta:
+        model = Note
+        fields = (
+            *("id", "agent_key", "kind", "text", "due_at", "end_user_key", "conversation_id", "status", "author"),
+            *(*STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+
+SHOWN = frozenset(NotebookRow.Meta.fields)
+
+
+class NewNote(Body):
+    """Something to keep in mind."""
+
+    acts = (Act.NOTE_WRITE,)
+    shown = SHOWN
+
+    agent_key = Text(required=False, help_text="Left out by an agent: itself.")
+    kind = ChoiceField(Note.Kind.choices)
+    text = Text(help_text="One to a few lines.")
+    due_at = DateTimeField(required=False, allow_null=True, help_text="A reminder needs it, scratch has none.")
+    end_user_key = Text(required=False, help_text="The customer it is about. Left out: for all the agent does.")
+
+
+class NoteChange(Body):
+    """Other words, or another time."""
+
+    acts = (Act.NOTE_AMEND,)
+    shown = SHOWN
+    whole = ("text", "due_at")
+
+    text = Text(required=False)
+    due_at = DateTimeField(required=False, allow_null=True)
+    version = Number(required=False, help_text=READ)
+
+
+class NoteFilters(AgentFilters):
+    """By agent, customer, kind and state."""
+
+    end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
+    kind = ChoiceFilter(choices=Note.Kind.choices)
+    status = ChoiceFilter(choices=Note.Status.choices)
+    search = SearchFilter("text", "end_user_key")
+
+
+class NoteView(Rows[Note]):
+    """Notes; an agent sees its own."""
+
+    acts: ClassVar = {
+        "create": (Act.NOTE_WRITE,),
+        "partial_update": (Act.NOTE_AMEND,),
+        "finish": (Act.NOTE_FINISH,),
+        "drop": (Act.NOTE_DROP,),
+    }
+    queryset = Note.objects.none()
+    in_bulk = ("create", "update", "finish", "drop")
+    serializer_class = NotebookRow
+    filterset_class = NoteFilters
+
+    def get_queryset(self) -> QuerySet[Note]:
+        """Those the actor sees."""
+        return Note.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewNote, responses={201: NotebookRow})
+    def create(self, request: Request) -> Response:
+        """Note something. Sessions that open from now on may be told."""
+        sent = NewNote.read(request, self.actor)
+        agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
+        taint = self._whose(sent.values["text"])
+        note = write_note(agent_id, actor=self.actor, values=sent.only(*NEW), taint=taint)
+        return self.answer(note.pk, sent.ignored, 201)
+
+    @extend_schema(request=NoteChange, responses=NotebookRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Say it otherwise, or put it off."""
+        del pk
+        note = self.get_object()
+        sent = NoteChange.read(request, self.actor, note)
+        values = sent.only("text", "due_at")
+        taint = self._whose(values.get("text", ""))
+        amend_note(note, actor=self.actor, values=values, read_at=sent.read_at, taint=taint)
+        return self.answer(note.pk, sent.ignored)
+
+    @extend_schema(request=NoteChange, responses=NotebookRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same, whole."""
+        return self.partial_update(request, pk)
+
+    finish = deciding(
+        "finish", Act.NOTE_FINISH, finish_note, NotebookRow, "It was done; no later session is told of it."
+    )
+    drop = deciding(
+        "drop", Act.NOTE_DROP, drop_note, NotebookRow, "It no longer matters; no later session is told of it."
+    )
+
+    def _whose(self, text: str) -> Taint:
+        return whose_words(text, heard_by(self.actor))

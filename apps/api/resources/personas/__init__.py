@@ -1,0 +1,1 @@
+"""REST: personas, overlays, identity cards and standing rules."""

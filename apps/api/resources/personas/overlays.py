@@ -1,0 +1,179 @@
+"""Overlays: what a person adds to an agent's persona, one row per agent (R035).
+
+How assistants are to work for the member who asks: their own words, and nobody else's to read or write (R035, R129).
+"""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import AgentFilters, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text, as_sent
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.actors import ANYWHERE
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.personas.actions import create_member_overlay, create_overlay, write_member_overlay, write_overlay
+from apps.personas.models import MemberOverlay, PersonaOverlay
+from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
+
+
+class OverlayRow(Shown[PersonaOverlay]):
+    """What is read after the persona; an empty text is no overlay."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = PersonaOverlay
+        fields = ("id", "agent_key", "text", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(OverlayRow.Meta.fields)
+
+
+class NewOverlay(Body):
+    """The first overlay of an agent."""
+
+    shown = SHOWN
+    acts = (Act.OVERLAY_WRITE,)
+
+    agent_key = Text()
+    text = Text()
+
+
+class OverlayChange(Body):
+    """The full new text; empty, the overlay is cleared."""
+
+    shown = SHOWN
+    acts = (Act.OVERLAY_WRITE,)
+    whole = ("text",)
+
+    text = Text(required=False)
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class OverlayFilters(AgentFilters):
+    """By agent and words."""
+
+    search = SearchFilter("agent__key", "text")
+
+
+class OverlayView(Versioned[PersonaOverlay]):
+    """Overlays of the tenant's agents; an agent sees its own and writes none."""
+
+    acts: ClassVar = {
+        "create": (Act.OVERLAY_WRITE,),
+        "partial_update": (Act.OVERLAY_WRITE,),
+    }
+    queryset = PersonaOverlay.objects.none()
+    serializer_class = OverlayRow
+    filterset_class = OverlayFilters
+
+    def get_queryset(self) -> QuerySet[PersonaOverlay]:
+        """Those the actor sees."""
+        return PersonaOverlay.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewOverlay, responses={201: OverlayRow})
+    def create(self, request: Request) -> Response:
+        """Add to an agent's personality. Its next session reads it. People only."""
+        authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewOverlay.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        overlay = create_overlay(agent_id, actor=self.actor, text=sent.values["text"])
+        return self.answer(overlay.pk, sent.ignored, 201)
+
+    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Replace the text. Sessions already open keep what they started with."""
+        del pk
+        overlay = self.get_object()
+        sent = OverlayChange.read(request, self.actor, overlay)
+        reason = sent.reason
+        write_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at, reason=reason)
+        return self.answer(overlay.pk, sent.ignored)
+
+    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; an overlay has nothing but its text."""
+        return self.partial_update(request, pk)
+
+
+TEXT = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
+
+
+class MemberOverlayRow(Shown[MemberOverlay]):
+    """What the member asked of an assistant; `pending_text` is the assistant's own version, which the member reads first."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = MemberOverlay
+        fields = ("id", "agent_key", "text", "pending_text", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewMemberOverlay(Body):
+    """The first words for an assistant."""
+
+    acts = (Act.MEMBER_OVERLAY_WRITE,)
+    shown = frozenset(MemberOverlayRow.Meta.fields)
+
+    agent_key = Text(help_text="An agent of the flavour `assistant`.")
+    text = Text(help_text=TEXT)
+
+
+class MemberOverlayChange(Body):
+    """The full new text; what waited is settled with it."""
+
+    acts = (Act.MEMBER_OVERLAY_WRITE,)
+    shown = frozenset(MemberOverlayRow.Meta.fields)
+    whole = ("text",)
+
+    text = Text(required=False, help_text=TEXT)
+    version = Number(required=False, help_text="The version of the words that was read.")
+
+
+class MemberOverlayView(Rows[MemberOverlay]):
+    """The words of the member who asks, one row for each assistant."""
+
+    acts: ClassVar = {"create": (Act.MEMBER_OVERLAY_WRITE,), "partial_update": (Act.MEMBER_OVERLAY_WRITE,)}
+    queryset = MemberOverlay.objects.none()
+    serializer_class = MemberOverlayRow
+    filterset_class = AgentFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[MemberOverlay]:
+        """Nobody else's."""
+        return MemberOverlay.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewMemberOverlay, responses={201: MemberOverlayRow})
+    def create(self, request: Request) -> Response:
+        """Say for the first time how an assistant is to work for you. Its next session begins so."""
+        authorize(self.actor, Act.MEMBER_OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewMemberOverlay.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        with as_sent(agent="agent_key"):
+            overlay = create_member_overlay(agent_id, actor=self.actor, text=sent.values["text"])
+        return self.answer(overlay.pk, sent.ignored, 201)
+
+    @extend_schema(request=MemberOverlayChange, responses=MemberOverlayRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Say it anew. Sessions already open keep what they started with."""
+        del pk
+        overlay = self.get_object()
+        sent = MemberOverlayChange.read(request, self.actor, overlay)
+        write_member_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at)
+        return self.answer(overlay.pk, sent.ignored)
+
+    @extend_schema(request=MemberOverlayChange, responses=MemberOverlayRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; there is nothing but the text."""
+        return self.partial_update(request, pk)

@@ -1,0 +1,252 @@
+"""Personas: people write them, the agent proposes a patch, a person applies or declines it (R017-R022, R029, R030)."""
+
+from typing import Any, ClassVar
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.fields.json import KT
+from django.db.models.functions import JSONObject
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, IntegerField, Serializer
+
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Sent, Text, YesNo
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import authorize, refuse_stale
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.governance.proposals.actions import reject_proposal
+from apps.personas.actions import (
+    activate_persona,
+    amend_persona,
+    archive_persona,
+    create_persona,
+    propose_patch,
+)
+from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
+from apps.review.decisions import Decided, Yes, approve
+from apps.runtime.taint_attribution import heard_by, whose_words
+
+
+class WaitingProposal(Serializer[Any]):
+    """Which proposal stands in `proposed_patch`, and in which version: what whoever settles it has to name."""
+
+    id = IntegerField(read_only=True)
+    version = IntegerField(read_only=True)
+
+
+class PersonaRow(Shown[Persona]):
+    """A persona with what its agent proposes."""
+
+    agent_key = agent_key()
+    proposed_patch = CharField(
+        read_only=True, allow_null=True, help_text="The open proposal's text; null if none waits."
+    )
+    proposed_patch_proposal = WaitingProposal(
+        read_only=True, allow_null=True, help_text="The id and version of that proposal; null if none waits."
+    )
+
+    class Meta:
+        model = Persona
+        fields = (
+            "id",
+            "agent_key",
+            *SECTIONS,
+            "status",
+            "proposed_patch",
+            "proposed_patch_proposal",
+            *STAMPS,
+            "ignored_fields",
+            "notice",
+        )
+        read_only_fields = fields
+
+
+SHOWN = frozenset(PersonaRow.Meta.fields)
+READ_PROPOSAL = ("proposal_id", "proposal_version")
+OTHERS_AGREE = "Others have to agree first; `Location` is the proposal, and the persona stands as it was."
+UNREAD = "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
+
+
+class NewPersona(Body):
+    """The first persona of an agent."""
+
+    shown = SHOWN
+    acts = (Act.PERSONA_CREATE,)
+
+    agent_key = Text()
+    identity = Text(required=False)
+    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = Text(required=False)
+    defaults = Text(required=False)
+    goals = Text(required=False)
+
+
+class PersonaChange(Body):
+    """New text for sections, a proposed patch, or a status."""
+
+    shown = SHOWN
+    acts = (
+        Act.PERSONA_AMEND,
+        Act.PERSONA_PROPOSE,
+        Act.PERSONA_ARCHIVE,
+        Act.PERSONA_ACTIVATE,
+    )
+    whole = SECTIONS
+    about = Body.about | {*READ_PROPOSAL, "confirm_findings"}
+
+    identity = Text(required=False)
+    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = Text(required=False)
+    defaults = Text(required=False)
+    goals = Text(required=False)
+    status = ChoiceField(Persona.Status.choices, required=False)
+    proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
+    proposal_id = Number(required=False, help_text="With proposed_patch as null: the proposal that was read.")
+    proposal_version = Number(required=False, help_text="With proposed_patch as null: its version that was read.")
+    confirm_findings = YesNo(
+        required=False, help_text="With proposed_patch as null: what the scanner points at may stand."
+    )
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class PersonaFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=Persona.Status.choices)
+    search = SearchFilter("agent__key", "identity")
+
+
+class PersonaView(Versioned[Persona]):
+    """Personas of the tenant; an agent sees its own."""
+
+    acts: ClassVar = {
+        "create": (Act.PERSONA_CREATE,),
+        "partial_update": (
+            Act.PERSONA_AMEND,
+            Act.PERSONA_PROPOSE,
+            Act.PERSONA_ARCHIVE,
+            Act.PERSONA_ACTIVATE,
+        ),
+        "destroy": (Act.PERSONA_ARCHIVE,),
+    }
+    queryset = Persona.objects.none()
+    serializer_class = PersonaRow
+    filterset_class = PersonaFilters
+
+    def get_queryset(self) -> QuerySet[Persona]:
+        """With the text of the proposal that waits."""
+        waiting = (
+            Proposal.objects.visible_to(self.actor)
+            .open()
+            .filter(kind=Proposal.Kind.PERSONA_PATCH, target_type=Persona._meta.label_lower, target_id=OuterRef("pk"))
+        )
+        text = waiting.values(text=KT("content__text"))
+        named = waiting.values(named=JSONObject(id="pk", version="version"))
+        seen = Persona.objects.visible_to(self.actor).select_related("agent")
+        return seen.annotate(proposed_patch=Subquery(text[:1]), proposed_patch_proposal=Subquery(named[:1]))
+
+    @extend_schema(request=NewPersona, responses={201: PersonaRow})
+    def create(self, request: Request) -> Response:
+        """Give an agent its persona. People only; an agent proposes a patch of the one it has."""
+        authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewPersona.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        persona = create_persona(agent_id, actor=self.actor, values=sent.only(*SECTIONS))
+        return self.answer(persona.pk, sent.ignored, 201)
+
+    @extend_schema(request=PersonaChange, responses={200: PersonaRow, 202: OpenApiResponse(PersonaRow, OTHERS_AGREE)})
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
+        del pk
+        persona = self.get_object()
+        sent = PersonaChange.read(request, self.actor, persona)
+        decided = change_persona(persona, sent, actor=self.actor)
+        if decided is None or decided.applied:
+            return self.answer(persona.pk, sent.ignored)
+        return self.answer(persona.pk, sent.ignored, notice=decided.sentence, waits=decided.proposal)
+
+    @extend_schema(request=PersonaChange, responses=PersonaRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with every section sent."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Archive the persona: its agent falls back to the default prompt, and its history stays."""
+        del request, pk
+        archive_persona(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+
+def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | None:
+    """Every change a body asks for, in one transaction; the first one checks the version it was decided on.
+
+    Answers what a yes to the proposed patch came to, if there was one.
+    """
+    refuse_stale(persona, sent.read_at)
+    decided = None
+    sections = sent.only(*SECTIONS)
+    if "proposed_patch" in sent.values and sent.values["proposed_patch"] is None:
+        decided = _settle(persona, sections, sent, actor)
+    elif sections:
+        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.reason)
+    if sent.values.get("proposed_patch"):
+        text = sent.values["proposed_patch"]
+        taint = whose_words(text, heard_by(actor))
+        propose_patch(persona, actor=actor, text=text, taint=taint)
+    status = sent.values.get("status", persona.status)
+    if status != persona.status:
+        act = archive_persona if status == Persona.Status.ARCHIVED else activate_persona
+        act(persona, actor=actor, read_at=None if sections else sent.read_at, reason=sent.reason)
+    return decided
+
+
+def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> Decided | None:
+    if not actor.is_person:
+        raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
+    reason = sent.reason
+    patches = Proposal.objects.visible_to(actor).open().about(persona).filter(kind=Proposal.Kind.PERSONA_PATCH)
+    proposal = patches.first()
+    if proposal is None:
+        _refuse_settled(sent)
+        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
+        return None
+    proposal_read_at = _version_read(proposal, sent)
+    if sections:
+        # The version that was read stands for the bytes; it is compared once more under the lock.
+        yes = Yes(
+            proposal.content_sha256,
+            sections,
+            sent.values.get("confirm_findings", False),
+            reason,
+            proposal_read_at,
+            sent.read_at or persona.version,
+        )
+        return approve(proposal, yes, actor=actor)
+    if reason.strip():
+        reject_proposal(proposal, actor=actor, reason=reason, read_at=proposal_read_at)
+        return None
+    raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
+
+
+def _version_read(proposal: Proposal, sent: Sent) -> int:
+    """The version the sender read; the id goes with it, for a proposal that followed counts from 1 again."""
+    missing = [name for name in READ_PROPOSAL if name not in sent.values]
+    if missing:
+        raise ValidationError({name: [UNREAD] for name in missing})
+    if sent.values["proposal_id"] != proposal.pk:
+        raise Conflicting("Another proposed patch waits than the one you read. Read the persona again.")
+    return int(sent.values["proposal_version"])
+
+
+def _refuse_settled(sent: Sent) -> None:
+    if sent.only(*READ_PROPOSAL):
+        raise Conflicting("The proposed patch you read is settled already. Read the persona again.")

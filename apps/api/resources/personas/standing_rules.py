@@ -1,0 +1,139 @@
+"""Rules: what every agent of the organisation keeps to, or one agent does (R052, R053, R188)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField
+
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Sent, Text
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.governed_write import authorize, refuse_stale
+from apps.governance.policy.table import Act
+from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
+from apps.personas.models import StandingRule
+
+WORDED = ("text", "position")
+
+
+class RuleRow(Shown[StandingRule]):
+    """A rule; without an agent it is the organisation's."""
+
+    agent_key = CharField(
+        source="agent.key", read_only=True, allow_null=True, help_text="Null for a rule of the organisation."
+    )
+
+    class Meta:
+        model = StandingRule
+        fields = ("id", "agent_key", *WORDED, "status", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(RuleRow.Meta.fields)
+
+
+class NewRule(Body):
+    """A rule of an agent, or of the organisation."""
+
+    shown = SHOWN
+    acts = (Act.RULE_ADD,)
+
+    agent_key = Text(required=False, allow_null=True, help_text="Left out or null, the rule is the organisation's.")
+    text = Text()
+    position = Number(required=False, min_value=0)
+
+
+class RuleChange(Body):
+    """New words, another place, or a status."""
+
+    shown = SHOWN
+    acts = (
+        Act.RULE_AMEND,
+        Act.RULE_RETIRE,
+        Act.RULE_RESTORE,
+    )
+    whole = ("text",)
+
+    text = Text(required=False)
+    position = Number(required=False, min_value=0)
+    status = ChoiceField(StandingRule.Status.choices, required=False)
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class RuleFilters(AgentFilters):
+    """By agent and status."""
+
+    status = ChoiceFilter(choices=StandingRule.Status.choices)
+    search = SearchFilter("agent__key", "text")
+
+
+class RuleView(Versioned[StandingRule]):
+    """Rules of the tenant; an agent sees the organisation's and its own, and writes none."""
+
+    acts: ClassVar = {
+        "create": (Act.RULE_ADD,),
+        "partial_update": (
+            Act.RULE_AMEND,
+            Act.RULE_RETIRE,
+            Act.RULE_RESTORE,
+        ),
+        "destroy": (Act.RULE_RETIRE,),
+    }
+    queryset = StandingRule.objects.none()
+    in_bulk = ("create", "update", "delete")
+    serializer_class = RuleRow
+    filterset_class = RuleFilters
+
+    def get_queryset(self) -> QuerySet[StandingRule]:
+        """Those the actor sees."""
+        return StandingRule.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewRule, responses={201: RuleRow})
+    def create(self, request: Request) -> Response:
+        """Lay down a rule. The next sessions of whoever it binds keep to it. People only."""
+        authorize(self.actor, Act.RULE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewRule.read(request, self.actor)
+        named = sent.values.get("agent_key")
+        agent_id = None if named is None else agent_id_named(named, self.actor)
+        rule = add_rule(agent_id, actor=self.actor, **sent.only(*WORDED))
+        return self.answer(rule.pk, sent.ignored, 201)
+
+    @extend_schema(request=RuleChange, responses=RuleRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Reword a rule, move it, retire it or bring it back."""
+        del pk
+        rule = self.get_object()
+        sent = RuleChange.read(request, self.actor, rule)
+        change_rule(rule, sent, actor=self.actor)
+        return self.answer(rule.pk, sent.ignored)
+
+    @extend_schema(request=RuleChange, responses=RuleRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with the text sent."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Retire the rule: future sessions go without it, and its history stays."""
+        del request, pk
+        retire_rule(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+
+def change_rule(rule: StandingRule, sent: Sent, *, actor: Actor) -> None:
+    """Every change a body asks for, in one transaction, decided on the version that was read."""
+    refuse_stale(rule, sent.read_at)
+    reason, worded = sent.reason, sent.only(*WORDED)
+    if worded:
+        amend_rule(rule, actor=actor, values=worded, read_at=sent.read_at, reason=reason)
+    status = sent.values.get("status", rule.status)
+    if status != rule.status:
+        act = retire_rule if status == StandingRule.Status.RETIRED else restore_rule
+        act(rule, actor=actor, read_at=None if worded else sent.read_at, reason=reason)

@@ -1,0 +1,1 @@
+"""REST: proposals, the decisions on them, and comments."""

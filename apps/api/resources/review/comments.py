@@ -1,0 +1,91 @@
+"""Comments: what people say to each other about a proposal. For people; an agent reads what it is asked in `revision_request`."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import Rows
+from apps.api.framework.row_actions import deciding
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.governance.actors import ANYWHERE
+from apps.governance.governed_write import authorize
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
+from apps.review.rules import COMMENT_CHARACTERS
+
+
+class CommentRow(Shown[Comment]):
+    """One comment; a withdrawn one says nothing any more."""
+
+    agent_key = serializers.CharField(
+        source="agent.key", default=None, allow_null=True, read_only=True, help_text="Null: of no one agent."
+    )
+    proposal_id = serializers.IntegerField(read_only=True, help_text="What it is about.")
+
+    class Meta:
+        model = Comment
+        fields = ("id", "proposal_id", "agent_key", "text", "status", "author", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+class NewComment(Body):
+    """What to say about which proposal."""
+
+    acts = (Act.COMMENT_ADD,)
+    shown = frozenset(CommentRow.Meta.fields)
+
+    proposal_id = Number(help_text="A proposal in any state.")
+    text = Text(help_text=f"Markdown, up to {COMMENT_CHARACTERS} characters.")
+
+
+class CommentFilters(AgentFilters):
+    """By proposal, agent and state."""
+
+    proposal_id = IdFilter(help_text="The proposal they are about.")
+    status = ChoiceFilter(choices=Comment.Status.choices)
+    search = SearchFilter("text")
+
+
+class CommentView(Rows[Comment]):
+    """Comments on the tenant's proposals, the latest first."""
+
+    acts: ClassVar = {"create": (Act.COMMENT_ADD,), "withdraw": (Act.COMMENT_WITHDRAW,)}
+    queryset = Comment.objects.none()
+    serializer_class = CommentRow
+    filterset_class = CommentFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Comment]:
+        """All of them, withdrawn ones without their words."""
+        return Comment.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewComment, responses={201: CommentRow})
+    def create(self, request: Request) -> Response:
+        """Say something to whoever else decides on a proposal. It changes nothing of it."""
+        authorize(self.actor, Act.COMMENT_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewComment.read(request, self.actor)
+        comment = add_comment(self._proposal(sent.values["proposal_id"]), actor=self.actor, text=sent.values["text"])
+        return self.answer(comment.pk, sent.ignored, 201)
+
+    withdraw = deciding(
+        "withdraw",
+        Act.COMMENT_WITHDRAW,
+        withdraw_comment,
+        CommentRow,
+        "Take one's own comment back: its words stay in the history of changes alone.",
+    )
+
+    def _proposal(self, proposal_id: int) -> Proposal:
+        proposal = Proposal.objects.visible_to(self.actor).filter(pk=proposal_id).first()
+        if proposal is None:
+            raise ValidationError({"proposal_id": ["There is no such proposal."]})
+        return proposal

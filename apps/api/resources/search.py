@@ -1,0 +1,162 @@
+"""Search by REST: what the console's search finds, for people, in pages, with the words marked in an excerpt."""
+
+import base64
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any, ClassVar, Final
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import ActorView
+from apps.api.protocol.pagination import FOREIGN_CURSOR, Pages
+from apps.api.protocol.query_parameters import refuse_unknown
+from apps.conversations.models import Message
+from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.errors import NotPermitted
+from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, rows_read
+from apps.tenants.tenant_clock import zone_of
+from apps.text_analysis.search_excerpts import excerpt_of, words_of
+
+PARAMETERS: Final = frozenset({"q", "kind", "from", "to", "cursor", "page_size"})
+
+# When, kind and id of a hit: in this order lists are sorted, the newest first.
+Placed = tuple[datetime, str, int]
+
+
+class PieceRow(serializers.Serializer[Any]):
+    """A piece of an excerpt, and whether it is what was looked for."""
+
+    text = serializers.CharField()
+    is_hit = serializers.BooleanField()
+
+
+class HitRow(serializers.Serializer[Any]):
+    """A row that holds the words."""
+
+    kind = serializers.ChoiceField(list(KINDS))
+    id = serializers.IntegerField()
+    agent_key = serializers.CharField(allow_null=True)
+    conversation_id = serializers.IntegerField(allow_null=True, help_text="Of a message: where it was said.")
+    profile_id = serializers.IntegerField(allow_null=True, help_text="Of what is noted of a customer: where it stands.")
+    at = serializers.DateTimeField()
+    excerpt = PieceRow(many=True, help_text="About the first of the words; it is text, nothing of it is markup.")
+
+
+class HitPage(serializers.Serializer[Any]):
+    """A page of hits, the newest first."""
+
+    next = serializers.CharField(allow_null=True, help_text="The address of the next page.")
+    is_truncated = serializers.BooleanField(
+        help_text="So many rows hold the words that older ones are not among these."
+    )
+    results = HitRow(many=True)
+
+
+class SearchView(ActorView):
+    """What was said, what agents go by, what is noted of customers, and what was proposed, by the words in it."""
+
+    acts: ClassVar = {}
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("q", OpenApiTypes.STR, required=True, description="Words; in quotes as they stand."),
+            OpenApiParameter("kind", OpenApiTypes.STR, enum=list(KINDS), many=True, description="These alone."),
+            OpenApiParameter("from", OpenApiTypes.DATE, description="From this day on, by the tenant's clock."),
+            OpenApiParameter("to", OpenApiTypes.DATE, description="Up to this day, and with it."),
+            OpenApiParameter("cursor", OpenApiTypes.STR),
+            OpenApiParameter("page_size", OpenApiTypes.INT),
+        ],
+        responses=HitPage,
+    )
+    def get(self, request: Request) -> Response:
+        """Find by words, as the console does; nothing off the record, and no more than browsing shows. People only."""
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may search all of it; an agent's token does not reach it.")
+        refuse_unknown(request, PARAMETERS)
+        asked, size = _asked(request), Pages().get_page_size(request) or Pages.page_size
+        found = rows_with_words(asked, MOST + 1, *_kinds(request))
+        placed = _after(request, self._within(request, found))
+        page = placed[:size]
+        hits = [_hit(kind, row, asked) for kind, row in rows_read(self.actor, [(kind, pk) for _, kind, pk in page])]
+        more = _next(request, page[-1]) if len(placed) > size else None
+        is_common = any(of.is_common or len(of.rows) > MOST for of in found.values())
+        return Response(HitPage({"next": more, "is_truncated": is_common, "results": hits}).data)
+
+    def _within(self, request: Request, found: dict[str, Found]) -> list[Placed]:
+        first, last = _day(request, "from"), _day(request, "to")
+        each = sorted(((at, kind, pk) for kind, of in found.items() for pk, at in of.rows), reverse=True)[:MOST]
+        if first is None and last is None:
+            return each
+        zone = zone_of(self.actor)
+        begins = None if first is None else datetime.combine(first, time.min, zone)
+        ends = None if last is None else datetime.combine(last + timedelta(days=1), time.min, zone)
+        return [hit for hit in each if (begins is None or hit[0] >= begins) and (ends is None or hit[0] < ends)]
+
+
+def _asked(request: Request) -> str:
+    asked = request.query_params.get("q", "").strip()
+    if not SHORTEST <= len(asked) <= LONGEST or "\x00" in asked or not words_of(asked):
+        raise ValidationError(
+            {"q": [f"Send words of {SHORTEST} to {LONGEST} characters, one of which has to stand there."]}
+        )
+    return asked
+
+
+def _kinds(request: Request) -> Sequence[str]:
+    named = [kind for said in request.query_params.getlist("kind") for kind in said.split(",")]
+    if set(named) - set(KINDS):
+        raise ValidationError({"kind": [f"Choose among: {', '.join(KINDS)}."]})
+    return list(dict.fromkeys(named)) or list(KINDS)
+
+
+def _day(request: Request, name: str) -> date | None:
+    said = request.query_params.get(name)
+    if said is None:
+        return None
+    try:
+        day = date.fromisoformat(said)
+    except ValueError as refusal:
+        raise ValidationError({name: ["Send a day, such as 2026-05-31."]}) from refusal
+    if not 1970 <= day.year <= 9000:
+        raise ValidationError({name: ["Send a day between 1970 and 9000."]})
+    return day
+
+
+def _after(request: Request, placed: list[Placed]) -> list[Placed]:
+    said = request.query_params.get("cursor")
+    if said is None:
+        return placed
+    try:
+        at, kind, pk = base64.urlsafe_b64decode(said.encode()).decode().split(" ")
+        last = (datetime.fromisoformat(at), kind, int(pk))
+        return [hit for hit in placed if hit < last]
+    except (ValueError, TypeError) as refusal:
+        raise ValidationError({"cursor": [FOREIGN_CURSOR]}) from refusal
+
+
+def _next(request: Request, last: Placed) -> str:
+    at, kind, pk = last
+    said = f"{at.astimezone(timezone.get_default_timezone()).isoformat()} {kind} {pk}"
+    query = request.query_params.copy()
+    query["cursor"] = base64.urlsafe_b64encode(said.encode()).decode()
+    return request.build_absolute_uri(f"?{query.urlencode()}")
+
+
+def _hit(kind: str, row: Any, asked: str) -> dict[str, Any]:
+    searched, thread = KINDS[kind], row.conversation if isinstance(row, Message) else None
+    agent = thread.agent if thread else getattr(row, "agent", None)
+    return {
+        "kind": kind,
+        "id": row.pk,
+        "agent_key": agent.key if agent else None,
+        "conversation_id": thread.pk if thread else None,
+        "profile_id": getattr(row, "profile_id", None),
+        "at": getattr(row, searched.at),
+        "excerpt": excerpt_of(searched.text(row), asked),
+    }

@@ -1,0 +1,1 @@
+"""REST: skills, their attachments, retirement, import and export."""

@@ -1,0 +1,155 @@
+"""Skills in the open format over REST: approved ones as a zip, and those of elsewhere as drafts, with what became of each."""
+
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.framework.base_views import ActorView
+from apps.api.openapi.schema import refusal
+from apps.api.protocol.query_parameters import is_true, refuse_unknown
+from apps.api.resources.agents.agents import agent_id_named
+from apps.api.resources.skills.skill_attachments import MultipartBody
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.skills.attachments.blob_store import disposition
+from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
+from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
+from apps.skills.models import Skill
+
+ZIP = "application/zip"
+CONFIRM = OpenApiParameter(
+    "confirm_findings",
+    OpenApiTypes.BOOL,
+    description="True: send it although something in it looks like somebody's. A person's word; an agent's token is refused.",
+)
+ARCHIVE = {
+    (200, ZIP): OpenApiTypes.BINARY,
+    **refusal(
+        409,
+        "None is approved, they are too much for one archive, or something in them looks like somebody's (`findings`).",
+    ),
+}
+
+
+class ArchiveBody(MultipartBody):
+    """A form with an archive that ends."""
+
+    @property
+    def file_bytes(self) -> int:
+        """As many as are read of one."""
+        return ARCHIVE_BYTES
+
+
+class Archive(serializers.Serializer[Any]):
+    """A `SKILL.md`, or a zip of folders with one each, as a form field."""
+
+    file = serializers.FileField(allow_empty_file=True)
+    agent_key = serializers.CharField(required=False, help_text="Whose drafts they become; an agent's are its own.")
+    dry_run = serializers.BooleanField(required=False, default=False, help_text="True: say what would become of each.")
+
+
+class Left(serializers.Serializer[Any]):
+    """What became of one skill, or would."""
+
+    folder = serializers.CharField(source="incoming.folder", help_text="Where it lies in the archive.")
+    name = serializers.CharField(source="incoming.name")
+    outcome = serializers.ChoiceField([outcome.value for outcome in Outcome])
+    reason = serializers.CharField(help_text="Why it is not drafted; empty where it is.")
+    skill_id = serializers.IntegerField(source="skill.pk", allow_null=True, default=None)
+    files = serializers.SerializerMethodField()
+    left_out = serializers.ListField(source="incoming.left_out", child=serializers.CharField())
+    notes = serializers.ListField(source="incoming.notes", child=serializers.CharField())
+    findings = serializers.ListField(
+        source="incoming.findings", child=serializers.CharField(), help_text="What whoever approves has to confirm."
+    )
+
+    def get_files(self, item: Item) -> list[str]:
+        """The names of the files that come along."""
+        return [file.name for file in item.incoming.files]
+
+
+class Imported(serializers.Serializer[Any]):
+    """An import, skill by skill."""
+
+    drafted = serializers.IntegerField()
+    skills = Left(many=True)
+
+
+class ExportsView(ActorView):
+    """All approved skills in one archive."""
+
+    # The files are read before they are sent, with no transaction open.
+    waiting: ClassVar = frozenset({"get"})
+
+    @extend_schema(
+        operation_id="skills_export_all",
+        parameters=[OpenApiParameter("agent_key", OpenApiTypes.STR), CONFIRM],
+        responses=ARCHIVE,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Every approved skill you see, or one agent's: a zip of folders in the Agent Skills format."""
+        refuse_unknown(request, frozenset({"agent_key", CONFIRM.name}))
+        confirm = is_true(request, CONFIRM.name)
+        key = request.query_params.get("agent_key")
+        with acting(self.actor):
+            agent_id = agent_id_named(key, self.actor) if key else None
+        return _sent(approved_all(agent_id, actor=self.actor), self.actor, confirm=confirm)
+
+
+class ExportView(ActorView):
+    """One approved skill in an archive."""
+
+    waiting: ClassVar = frozenset({"get"})
+
+    @extend_schema(parameters=[CONFIRM], responses=ARCHIVE)
+    def get(self, request: Request, pk: str) -> HttpResponse:
+        """An approved skill as a folder in the Agent Skills format, zipped. Anything else is refused."""
+        refuse_unknown(request, frozenset({CONFIRM.name}))
+        confirm = is_true(request, CONFIRM.name)
+        return _sent(approved_one(int(pk), actor=self.actor), self.actor, confirm=confirm)
+
+
+class ImportView(ActorView):
+    """Skills of elsewhere."""
+
+    acts: ClassVar = {"post": (Act.SKILL_DRAFT, Act.SKILL_ATTACH)}
+
+    parser_classes = (ArchiveBody,)
+    # Each skill is a commit of its own, and its files are stored before it.
+    waiting: ClassVar = frozenset({"post"})
+
+    @extend_schema(request={"multipart/form-data": Archive}, responses=Imported)
+    def post(self, request: Request) -> Response:
+        """Draft the skills of a `SKILL.md` or a zip, each marked as imported; with `dry_run` nothing is written."""
+        sent = _archive(request)
+        with acting(self.actor):
+            agent_id = agent_id_named(sent.get("agent_key"), self.actor)
+        found = skills_in(sent["file"])
+        if sent["dry_run"]:
+            items = foreseen(found, agent_id, actor=self.actor)
+        else:
+            items = take_skills(found, agent_id, actor=self.actor, source=sent["file"].name)
+        drafted = sum(item.outcome is Outcome.DRAFTED for item in items)
+        return Response(Imported({"drafted": drafted, "skills": items}).data)
+
+
+def _archive(request: Request) -> dict[str, Any]:
+    if unknown := sorted(set(request.data) - set(Archive().fields)):
+        known = ", ".join(Archive().fields)
+        raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
+    sent = Archive(data=request.data)
+    sent.is_valid(raise_exception=True)
+    return dict(sent.validated_data)
+
+
+def _sent(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
+    told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+    return HttpResponse(zipped(skills, actor=actor, confirm_findings=confirm), content_type=ZIP, headers=told)

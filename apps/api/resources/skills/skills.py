@@ -1,0 +1,340 @@
+"""Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3).
+
+What a body asks of a skill, by the state it is in and by who asks.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField, SerializerMethodField
+
+from apps.api.framework.row_actions import deciding, refuse_unreachable
+from apps.api.framework.versions import Versioned
+from apps.api.protocol.filters import CharFilter, ChoiceFilter, DjangoFilterBackend, SearchFilter
+from apps.api.protocol.pagination import Ordering
+from apps.api.protocol.request_bodies import Body, Number, ReasonedDecision, Sent, Text, YesNo
+from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.resources.agents.agents import agent_id_named
+from apps.api.resources.review.proposal_serializers import ProposalRow
+from apps.api.resources.skills.skill_attachments import FileShown
+from apps.api.resources.skills.skill_curation import CuratedRow, CurationFilters, refuse_agents
+from apps.governance.actors import Actor
+from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.governed_write import authorize, may, refuse_stale
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy.table import Act
+from apps.runtime.skill_curation import curated
+from apps.runtime.taint_attribution import heard_by, whose_words
+from apps.skills.actions import (
+    amend_skill,
+    approve_skill,
+    count_use,
+    deprecate_skill,
+    discard_skill,
+    draft_skill,
+    keep_skill,
+    revise_skill,
+)
+from apps.skills.models import TEXTS, Skill
+from apps.skills.proposals import propose_revision
+from apps.skills.quarantine import quarantine_skill, release_skill
+from apps.skills.skill_validation import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
+
+
+def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
+    """What a body asks for, by the state the skill is in; a proposal if a person has to agree first."""
+    texts = sent.only(*TEXTS)
+    reason = sent.reason
+    if texts and skill.status == Skill.Status.DEPRECATED:
+        raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
+    if texts and skill.status == Skill.Status.DRAFT:
+        taint = whose(texts, actor)
+        amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
+    elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
+        return propose_revision(skill, actor=actor, values=texts, taint=whose(texts, actor))
+    elif texts:
+        revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
+    if sent.values.get("status", skill.status) != skill.status:
+        move_skill(skill, sent.values["status"], sent, actor=actor, read_at=None if texts else sent.read_at)
+    return None
+
+
+def whose(texts: Mapping[str, str], actor: Actor) -> Taint:
+    """Whose words the texts are, by what the actor has heard."""
+    return whose_words("\n".join(texts.values()), heard_by(actor))
+
+
+def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:
+    """Approve or deprecate, as the body names it."""
+    refuse_unreachable(skill, "status", to)
+    reason = sent.reason
+    if to == Skill.Status.DEPRECATED:
+        deprecate_skill(skill, actor=actor, read_at=read_at, reason=reason)
+        return
+    reviewed = sent.values.get("reviewed_sha256")
+    if reviewed is None:
+        raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
+    said = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
+    approve_skill(skill, actor=actor, read_at=read_at, **said)
+
+
+def refuse_discarding(skill: Skill, actor: Actor) -> None:
+    """Only a draft is discarded."""
+    if skill.status == Skill.Status.DRAFT:
+        return
+    if not actor.is_person:
+        raise NotPermitted(
+            f"This skill is {skill.status}: an agent may not remove it. Ask an operator to deprecate it."
+        )
+    raise Conflicting(f"This skill is {skill.status}; only a draft is discarded. Deprecate it, and its history stays.")
+
+
+LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
+COUNTED = ("use_count", "last_used_at")
+APPROVAL = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
+QUARANTINE = ("quarantined_at", "quarantined_by", "quarantine_reason")
+KEEPING = "Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."
+APART = "Keep a skill from everybody it serves, whatever its status, and say why. People only."
+BACK = "Give it back to whom it serves, in the status it had, and say why. People only."
+
+
+class SkillLine(Shown[Skill]):
+    """A skill in a list: enough to choose by. Its body is fetched one at a time, which counts as use (R091, R096)."""
+
+    agent_key = agent_key()
+    use_count = IntegerField(read_only=True)
+    last_used_at = DateTimeField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Skill
+        fields: tuple[str, ...] = (*LINE, *COUNTED, *STAMPS)
+        read_only_fields = fields
+
+
+class SkillRow(SkillLine):
+    """A whole skill."""
+
+    attachment = SerializerMethodField(help_text="The first of the files, for clients that know one (Z-20).")
+    attachments = FileShown(source="files", many=True, read_only=True)
+    front_matter = SerializerMethodField(
+        help_text="What the open format says of an imported skill besides; null for none."
+    )
+
+    @extend_schema_field(FileShown(allow_null=True))
+    def get_attachment(self, skill: Skill) -> Any:
+        """The first file, if there is one."""
+        return FileShown(skill.files[0]).data if skill.files else None
+
+    def get_front_matter(self, skill: Skill) -> dict[str, Any] | None:
+        """As it came, and as an export says it again."""
+        return json.loads(skill.front_matter) if skill.front_matter else None
+
+    class Meta(SkillLine.Meta):
+        fields = (
+            *LINE,
+            "body",
+            "attachment",
+            "attachments",
+            "front_matter",
+            *COUNTED,
+            *APPROVAL,
+            *QUARANTINE,
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+SHOWN = frozenset(SkillRow.Meta.fields)
+
+
+class NewSkill(Body):
+    """A runbook as its author writes it down. One of name and title gives the other (Z-4)."""
+
+    shown = SHOWN
+    acts = (Act.SKILL_DRAFT,)
+
+    agent_key = Text(required=False)
+    name = Text(required=False, max_length=NAME_CHARACTERS)
+    title = Text(required=False, max_length=TITLE_CHARACTERS)
+    description = Text(max_length=DESCRIPTION_CHARACTERS)
+    category = Text(required=False, max_length=60)
+    body = Text(max_length=BODY_CHARACTERS)
+
+
+class SkillChange(Body):
+    """New text, or for people a new status."""
+
+    shown = SHOWN
+    acts = (
+        Act.SKILL_AMEND,
+        Act.SKILL_REVISE,
+        Act.SKILL_PROPOSE,
+        Act.SKILL_APPROVE,
+        Act.SKILL_DEPRECATE,
+    )
+    whole = TEXTS
+    about = Body.about | {"reviewed_sha256"}
+
+    name = Text(required=False, max_length=NAME_CHARACTERS)
+    title = Text(required=False, max_length=TITLE_CHARACTERS)
+    description = Text(required=False, max_length=DESCRIPTION_CHARACTERS)
+    category = Text(required=False, max_length=60)
+    body = Text(required=False, max_length=BODY_CHARACTERS)
+    status = ChoiceField(Skill.Status.choices, required=False)
+    reviewed_sha256 = Text(required=False)
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class SkillMove(Body):
+    """The state a skill shall reach; an approval says which bytes were read."""
+
+    acts = (
+        Act.SKILL_APPROVE,
+        Act.SKILL_DEPRECATE,
+    )
+
+    about = Body.about | {"reviewed_sha256", "confirm_findings"}
+
+    to = ChoiceField(Skill.Status.choices)
+    reviewed_sha256 = Text(required=False, help_text="For approved: the content_sha256 that was reviewed.")
+    confirm_findings = YesNo(required=False, help_text="True, with a reason: what the scanner points at may stand.")
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class SkillFilters(CurationFilters):
+    """By agent, state and words."""
+
+    status = ChoiceFilter(choices=Skill.Status.choices)
+    name = CharFilter()
+    category = CharFilter()
+    search = SearchFilter("name", "title", "description")
+
+
+class SkillView(Versioned[Skill]):
+    """Skills of the tenant; an agent sees its own."""
+
+    acts: ClassVar = {
+        "create": (Act.SKILL_DRAFT,),
+        "retrieve": (Act.SKILL_FETCH,),
+        "partial_update": (
+            Act.SKILL_AMEND,
+            Act.SKILL_REVISE,
+            Act.SKILL_PROPOSE,
+            Act.SKILL_APPROVE,
+            Act.SKILL_DEPRECATE,
+        ),
+        "destroy": (Act.SKILL_DISCARD,),
+        "transition": (
+            Act.SKILL_APPROVE,
+            Act.SKILL_DEPRECATE,
+        ),
+        "retain": (Act.SKILL_RETAIN,),
+        "quarantine": (Act.SKILL_QUARANTINE,),
+        "release": (Act.SKILL_RELEASE,),
+    }
+    queryset = Skill.objects.none()
+    in_bulk = ("create", "update", "delete", "transition", "retain")
+    serializer_class = SkillRow
+    line_class = SkillLine
+    counted = COUNTED
+    filterset_class = SkillFilters
+    filter_backends = (DjangoFilterBackend, Ordering)
+
+    def get_queryset(self) -> QuerySet[Skill]:
+        """With how often each was fetched while approved."""
+        return (
+            Skill.objects.visible_to(self.actor)
+            .select_related("agent")
+            .annotate(use_count=Coalesce("use__use_count", Value(0)), last_used_at=F("use__last_used_at"))
+        )
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """The whole skill. An agent that fetches an approved one uses it (R096)."""
+        skill = self.get_object()
+        if request.method == "GET" and may(self.actor, Act.SKILL_FETCH, row=skill):
+            count_use(skill, actor=self.actor)
+        return super().retrieve(request, pk)
+
+    @extend_schema(request=NewSkill, responses={201: SkillRow})
+    def create(self, request: Request) -> Response:
+        """Write a runbook down. It is born a draft, whoever sends it."""
+        sent = NewSkill.read(request, self.actor)
+        agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
+        texts = sent.only(*TEXTS)
+        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=whose(texts, self.actor))
+        return self.answer(skill.pk, sent.ignored, 201)
+
+    @extend_schema(
+        request=SkillChange,
+        responses={200: SkillRow, 202: OpenApiResponse(ProposalRow, "The revision waits for a person.")},
+    )
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Edit a draft, revise what is approved as a person, or propose a revision of it as an agent."""
+        del pk
+        skill = self.get_object()
+        sent = SkillChange.read(request, self.actor, skill)
+        refuse_stale(skill, sent.read_at)
+        proposal = change_skill(skill, sent, actor=self.actor)
+        if proposal is not None:
+            context = {**self.get_serializer_context(), "ignored_fields": list(sent.ignored)}
+            return Response(ProposalRow(proposal, context=context).data, status=202)
+        return self.answer(skill.pk, sent.ignored)
+
+    @extend_schema(
+        request=SkillChange,
+        responses={200: SkillRow, 202: OpenApiResponse(ProposalRow, "The revision waits for a person.")},
+    )
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with every text sent."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Discard a draft; an agent only its own. What was approved is deprecated instead (R020, Z-2)."""
+        del request, pk
+        skill = self.get_object()
+        refuse_discarding(skill, self.actor)
+        discard_skill(skill, actor=self.actor)
+        return Response(status=204)
+
+    @extend_schema(request=SkillMove, responses=SkillRow)
+    @action(detail=True, methods=["post"])
+    def transition(self, request: Request, pk: str) -> Response:
+        """Approve or deprecate. People only."""
+        del pk
+        skill = self.get_object()
+        sent = SkillMove.read(request, self.actor, skill)
+        # Who may not is told so before what is missing.
+        to_deprecated = sent.values["to"] == Skill.Status.DEPRECATED
+        act = Act.SKILL_DEPRECATE if to_deprecated else Act.SKILL_APPROVE
+        authorize(self.actor, act, skill.tenant_id, agent_id=skill.agent_id)
+        move_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
+        return self.answer(skill.pk)
+
+    @extend_schema(responses=CuratedRow, filters=False)
+    @action(detail=True, methods=["get"])
+    def curation(self, request: Request, pk: str) -> Response:
+        """What became of an approved skill, and why it may be retired, if there is a reason. People only."""
+        del request, pk
+        refuse_agents(self.actor)
+        skill = self.get_object()
+        found = curated([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)
+        if found is None:
+            raise Conflicting("There are figures of approved skills alone, and of none in quarantine.")
+        return Response(CuratedRow(found).data)
+
+    retain = deciding("retain", Act.SKILL_RETAIN, keep_skill, SkillRow, KEEPING, ReasonedDecision)
+    quarantine = deciding("quarantine", Act.SKILL_QUARANTINE, quarantine_skill, SkillRow, APART, ReasonedDecision)
+    release = deciding("release", Act.SKILL_RELEASE, release_skill, SkillRow, BACK, ReasonedDecision)

@@ -1,0 +1,1 @@
+"""REST: members, grants, settings, spend, kill switches and webhooks of a tenant."""

@@ -1,0 +1,114 @@
+"""Switches: what people stopped for now. Agents have no business with them; their writes say what is frozen."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField
+
+from apps.api.framework.base_views import Rows
+from apps.api.protocol.filters import AgentFilters, ChoiceFilter
+from apps.api.protocol.request_bodies import Body, Number, Text
+from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.resources.agents.agents import agent_id_named
+from apps.governance.actors import ANYWHERE
+from apps.governance.governed_write import authorize
+from apps.governance.policy.table import Act
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
+
+
+class SwitchRow(Shown[KillSwitch]):
+    """What is stopped, for whom, why."""
+
+    agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
+    description = CharField(source="sentence", read_only=True, help_text="The same in one sentence.")
+
+    class Meta:
+        model = KillSwitch
+        fields = (
+            "id",
+            "kind",
+            "agent_key",
+            "channel",
+            "reason",
+            "description",
+            "status",
+            "activated_by",
+            "deactivated_by",
+            "deactivated_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class NewSwitch(Body):
+    """What to stop, where, and why."""
+
+    acts = (Act.KILL_SWITCH_ACTIVATE,)
+    about = frozenset[str]()
+    shown = frozenset(SwitchRow.Meta.fields)
+
+    kind = ChoiceField(KillSwitch.Kind.choices)
+    agent_key = Text(required=False, allow_null=True, help_text="Left out or null: every agent.")
+    channel = Text(required=False)
+    reason = Text()
+
+
+class Lifting(Body):
+    """Why it goes on."""
+
+    about = frozenset[str]()
+
+    version = Number(help_text="The switch's version that was read.")
+    reason = Text(required=False)
+
+
+class SwitchFilters(AgentFilters):
+    """By agent, kind and status."""
+
+    kind = ChoiceFilter(choices=KillSwitch.Kind.choices)
+    status = ChoiceFilter(choices=KillSwitch.Status.choices)
+
+
+class SwitchView(Rows[KillSwitch]):
+    """Switches of the tenant; people only."""
+
+    acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
+    queryset = KillSwitch.objects.none()
+    serializer_class = SwitchRow
+    filterset_class = SwitchFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[KillSwitch]:
+        """Those of the tenant."""
+        return KillSwitch.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewSwitch, responses={201: SwitchRow})
+    def create(self, request: Request) -> Response:
+        """Stop something at once; it holds before the next model call."""
+        authorize(self.actor, Act.KILL_SWITCH_ACTIVATE, self.actor.tenant_id, agent_id=ANYWHERE)
+        sent = NewSwitch.read(request, self.actor)
+        named = sent.values.get("agent_key")
+        switch = throw_switch(
+            KillSwitch.Kind(sent.values["kind"]),
+            actor=self.actor,
+            reason=sent.values["reason"],
+            agent_id=None if named is None else agent_id_named(named, self.actor),
+            channel=sent.values.get("channel", ""),
+        )
+        return self.answer(switch.pk, sent.ignored, 201)
+
+    @extend_schema(request=Lifting, responses=SwitchRow)
+    @action(detail=True, methods=["post"])
+    def deactivate(self, request: Request, pk: str) -> Response:
+        """Let it go on."""
+        del pk
+        switch = self.get_object()
+        sent = Lifting.read(request, self.actor)
+        lift_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
+        return self.answer(switch.pk, sent.ignored)

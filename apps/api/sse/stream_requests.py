@@ -1,0 +1,114 @@
+"""Who may open a stream, and by what they came in. REST framework cannot wait without a thread, so it is asked in parts."""
+
+from collections.abc import AsyncIterator, Callable
+from hashlib import sha256
+from typing import Final, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from rest_framework.authentication import get_authorization_header
+from rest_framework.exceptions import APIException, MethodNotAllowed
+from rest_framework.request import Request
+
+from apps.api.protocol.authentication import TENANT_HEADER, ActorAuthentication
+from apps.api.protocol.problem_details import CONTENT_TYPE, problem_response
+from apps.governance.actors import Actor
+from apps.governance.errors import Invalid
+from apps.tenants.authentication.actor_resolution import token_digest
+from apps.tenants.authentication.credential_recheck import Standing
+
+LAST_HEARD: Final = "Last-Event-ID"
+
+Result = TypeVar("Result")
+Place = TypeVar("Place")
+
+
+class Unasked:
+    """What a refusal has to know of the view it came from."""
+
+    queryset = None
+    allowed_methods = ("GET",)
+    kwargs: Final[dict[str, str]] = {}
+
+
+class NobodyAsks(APIException):
+    """Neither a token nor a session."""
+
+    status_code = 401
+    default_code = "not_authenticated"
+    default_detail = "Nobody is signed in. Send a token as: Authorization: Bearer pcp_..."
+
+
+def place_asked(request: HttpRequest, read: Callable[[str], Place | None]) -> Place | None:
+    """Where whoever asks wants to go on; None where they begin with what comes next."""
+    if request.method != "GET":
+        raise MethodNotAllowed(str(request.method))
+    said = request.headers.get(LAST_HEARD, "")
+    place = read(said) if said else None
+    if said and place is None:
+        reason = "Send the id of the last event as it came, or none."
+        raise Invalid(f"{LAST_HEARD} is not the id of an event. {reason}", {LAST_HEARD: [reason]})
+    return place
+
+
+def who_asks(request: HttpRequest) -> Actor:
+    """Who asks, by what stands now: a session that was ended since is none."""
+    request.session = type(request.session)(request.session.session_key)
+    request.user = get_user(request)
+    found = ActorAuthentication().authenticate(Request(request))
+    if found is None:
+        raise NobodyAsks
+    return found[1]
+
+
+def standing_of(request: HttpRequest, actor: Actor) -> Standing:
+    """By what somebody came in, so that it can be asked again and again whether it still holds."""
+    header = get_authorization_header(Request(request)).split()
+    if header:
+        digest = token_digest(header[1].decode(errors="replace"))
+        return Standing(actor.tenant_id, actor.role.value, token_sha256=digest)
+    return Standing(
+        actor.tenant_id, actor.role.value, session_key=request.session.session_key or "", user_id=actor.user_id
+    )
+
+
+def credential_of(request: HttpRequest) -> str:
+    """The same for two streams that came in by the same token, or the same session and tenant."""
+    names = (
+        request.headers.get("Authorization", ""),
+        request.session.session_key,
+        request.headers.get(TENANT_HEADER, ""),
+    )
+    return sha256(repr(names).encode()).hexdigest()
+
+
+def streamed(pieces: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """The answer of a stream that goes on for minutes."""
+    response = StreamingHttpResponse(pieces, content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    # Otherwise a proxy would keep the words until there are enough of them.
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
+    """A refusal as the whole API words it."""
+    answer = problem_response(refusal, {"request": Request(request), "view": Unasked()})
+    if answer is None:
+        raise refusal
+    headers = {name: value for name, value in answer.items() if name != "Content-Type"} | {"Allow": "GET"}
+    return JsonResponse(answer.data, status=answer.status_code, content_type=CONTENT_TYPE, headers=headers)
+
+
+async def in_thread(call: Callable[[], Result]) -> Result:
+    """Something with the database or the broker, in a thread of its own that keeps no connection."""
+
+    def run() -> Result:
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    return await sync_to_async(run, thread_sensitive=False)()

@@ -1,0 +1,127 @@
+"""Who may hold a stream open, and how long; what it tells is proven where it is made."""
+
+import asyncio
+from collections.abc import Callable
+from http.cookies import SimpleCookie
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test import AsyncClient, Client
+from pytest_django import Settings
+
+from apps.api.sse import hub
+from apps.api.sse.shared_polls import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
+from apps.api.sse.stream_limits import ProcessIsFull, Seats, TenantIsFull
+from apps.api.sse.subscriber import Why, ended
+from apps.governance.database.actor_transaction import outside
+from apps.telemetry.prometheus import REGISTRY
+from apps.tenants.actions import issue_token, revoke_token
+from apps.tenants.models import User
+from tests.factories import World, make_conversation, make_world
+from tests.surfaces.api.asking import Asker, bearer
+
+STREAM = "conversations/1/stream/"
+REVIEW = "review/stream/"
+# Headers and cookies somebody comes with, and what takes from them what they came by.
+Coming = tuple[dict[str, str], SimpleCookie, Callable[[], object]]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
+@pytest.mark.parametrize("address", [STREAM, REVIEW])
+def test_a_stream_is_only_read(db: None, address: str, method: str) -> None:
+    answer = Asker(Client(enforce_csrf_checks=True)).ask(method, address)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("said", ["1", "1-2-3", "-1-0-0-", "a-1-1-done"])
+def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: str) -> None:
+    answer = bearer("pcp_x").get(STREAM, Last_Event_ID=said)
+    assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["Last-Event-ID"])
+
+
+def test_a_process_has_so_many_seats_and_a_tenant_so_many_of_them(settings: Settings) -> None:
+    settings.STREAMS_PER_PROCESS, settings.STREAMS_PER_TENANT = 3, 2
+    seats = Seats()
+    first, second = seats.take(1), seats.take(1)
+    with pytest.raises(TenantIsFull) as refusal:
+        seats.take(1)
+    assert (refusal.value.status_code, refusal.value.get_codes()) == (429, "too_many_streams")
+    third = seats.take(2)
+    with pytest.raises(ProcessIsFull) as refusal:
+        seats.take(3)
+    assert refusal.value.status_code == 503
+    seats.leave(first)
+    del second
+    assert [seats.take(1).tenant_id, third.tenant_id] == [1, 2]
+
+
+def test_looks_grow_rare_and_stay_so() -> None:
+    pauses = [LOOK_SECONDS]
+    for _ in range(8):
+        pauses.append(pause_behind(pauses[-1]))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pauses[-2] == RAREST_LOOK_SECONDS
+
+
+def by_token(world: World) -> Coming:
+    issued = issue_token(world.agent, actor=world.admin, name="second")
+    return (
+        {"Authorization": f"Bearer {issued.secret}"},
+        SimpleCookie(),
+        lambda: revoke_token(issued.row, actor=world.admin),
+    )
+
+
+def by_session(world: World) -> Coming:
+    client = Client()
+    client.force_login(world.operator_user)
+
+    def leave() -> None:
+        with outside():
+            User.objects.filter(pk=world.operator_user.pk).update(is_active=False)
+
+    return {}, client.cookies, leave
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coming", [by_token, by_session])
+def test_who_may_hear_no_more_hears_no_more(
+    committing: str,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+    coming: Callable[[World], Coming],
+) -> None:
+    monkeypatch.setattr(hub, "ONCE_MORE_SECONDS", 3600.0)
+    settings.STREAMS_PER_TENANT = 1
+    world = make_world()
+    address = f"/api/v1/conversations/{make_conversation(world).pk}/stream/"
+    headers, cookies, go = coming(world)
+
+    def gone() -> None:
+        go()
+        connection.close()
+
+    async def follow() -> list[bytes]:
+        client = AsyncClient()
+        client.cookies = cookies
+        answer: Any = await client.get(address, headers=headers)  # a stream; the stubs know none
+        assert answer.status_code == 200
+        pieces = aiter(answer.streaming_content)
+        first = await anext(pieces)
+        assert streams_counted() == 1
+        full: Any = await client.get(address, headers=headers)
+        assert (full.status_code, full.headers["Retry-After"]) == (429, "10")
+        await sync_to_async(gone)()
+        return [first, *[piece async for piece in pieces]]
+
+    began, end = asyncio.run(asyncio.wait_for(follow(), 30))
+    assert (began, end) == (b"retry: 1000\n\n", ended(Why.ACCESS_LOST))
+    assert hub.seats.take(world.tenant.pk).tenant_id == world.tenant.pk
+    assert streams_counted() == 0
+
+
+def streams_counted() -> float | None:
+    return REGISTRY.get_sample_value("preceptor_streams")
