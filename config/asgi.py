@@ -5,7 +5,7 @@ from threading import Thread
 
 from django.core.asgi import get_asgi_application
 
-from apps.mcp_server.mounting import Dispatcher
+from apps.mcp_server.asgi_dispatcher import Dispatcher
 from apps.telemetry.request_logging import Watched
 from apps.tenants.checks import warn_of_breaches
 

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from apps.mcp_server.mounting import Dispatcher
+from apps.mcp_server.asgi_dispatcher import Dispatcher
 from tests.patience import PATIENCE_SECONDS
 
 Result = TypeVar("Result")

@@ -12,8 +12,8 @@ from django.core.handlers.wsgi import WSGIHandler
 from mcp.shared.exceptions import MCPError
 from werkzeug import Client
 
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.catalog import TOOLS
 from tests.mcping import Door, Said, serving
 from tests.openapi_cases import HOST, ROOT, Operation, drawn, lead
 from tests.openapi_ground import MARK, Ground, Somebody, undone

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
 from apps.skills.models import Skill

@@ -8,8 +8,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import Refusal
 from apps.governance.policy.table import POLICY
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.catalog import TOOLS
 from tests.governance.scenes import set_scene
 from tests.mcping import Door
 

@@ -12,7 +12,7 @@ from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
 from apps.governance.policy.surface_conformance import departures, offers, surfaces
 from apps.governance.policy.table import POLICY, Act, Rule
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tools.catalog import TOOLS
 from apps.memory.rules import BODY_CHARACTERS
 from apps.personas.models import SECTION_CHARACTERS
 from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
@@ -126,7 +126,7 @@ def test_a_tool_over_mcp_that_is_another_act_than_its_request_is_named(monkeypat
         "b": replace(tool, acts=(Act.MEMORY_APPROVE,)),
         "c": replace(tool, takes=("body", "mood")),
     }
-    monkeypatch.setattr("apps.mcp_server.agreement.TOOLS", forged)
+    monkeypatch.setattr("apps.mcp_server.policy_conformance.TOOLS", forged)
     assert departures() == [
         "MCP: the tool update_memory writes and names no act.",
         "MCP: the tool update_memory is memory.approve, which MemoryView does not do there.",

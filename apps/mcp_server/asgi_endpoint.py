@@ -14,8 +14,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from apps.api.protocol.request_bodies import BODY_BYTES
-from apps.mcp_server.mounting import App, Receive, Scope, Send
-from apps.mcp_server.serving import in_thread, make_server
+from apps.mcp_server.asgi_dispatcher import App, Receive, Scope, Send
+from apps.mcp_server.server import in_thread, make_server
 from apps.telemetry.log_context import note
 from apps.tenants.authentication.actor_resolution import agent_of_token
 

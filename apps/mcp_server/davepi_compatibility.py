@@ -8,7 +8,7 @@ from typing import Any, Final
 from apps.api.framework.in_process_requests import Answered, Asked
 from apps.governance.act_schemas import Schema
 from apps.governance.row_ids import LONGEST_NUMBER
-from apps.mcp_server.answers import shown
+from apps.mcp_server.tool_calls import shown
 
 MOST_ROWS: Final = 100
 ROWS: Final = 20

@@ -69,7 +69,7 @@ class _Life:
 
     async def _load(self, stack: AsyncExitStack) -> None:
         try:
-            module = await asyncio.to_thread(import_module, "apps.mcp_server.endpoint")
+            module = await asyncio.to_thread(import_module, "apps.mcp_server.asgi_endpoint")
             endpoint = module.Endpoint()
             await stack.enter_async_context(endpoint.running())
         except Exception as error:

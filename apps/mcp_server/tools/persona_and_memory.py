@@ -7,7 +7,7 @@ from apps.api.resources.personas.personas import PersonaChange
 from apps.api.resources.review.proposal_decisions import NewProposal
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.mcp_server.requests import Tool
+from apps.mcp_server.tool_definition import Tool
 
 READ: Final = "The version you read. If it has changed since, nothing is written and you are told the current one."
 WHOLE: Final = "The whole new text. What you leave out is gone."

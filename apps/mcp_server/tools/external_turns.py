@@ -4,7 +4,7 @@ from typing import Final
 
 from apps.api.resources.conversations.external_turns import SessionOpening, ToolCalling, TurnReport
 from apps.governance.policy.table import Act
-from apps.mcp_server.requests import Tool
+from apps.mcp_server.tool_definition import Tool
 
 SESSION: Final = {
     "id": "The session's id, as open_session gives it.",

@@ -7,8 +7,8 @@ from apps.api.resources.desk.escalations import NewEscalation
 from apps.api.resources.memory.customer_profiles import NewProfile, ProfileChange
 from apps.conversations.models import Conversation
 from apps.governance.policy.table import Act
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools_for_itself import READ
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.persona_and_memory import READ
 
 CUSTOMER: Final = "Channel and id of the customer, such as slack:U12345."
 CONVERSATION: Final = "The conversation's id, as list_conversations gives it."

@@ -6,8 +6,8 @@ from apps.api.resources.review.proposal_decisions import NewProposal
 from apps.api.resources.skills.skills import NewSkill, SkillChange
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools_for_itself import READ
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.persona_and_memory import READ
 
 ID: Final = "The skill's id, as list_skills gives it."
 TEXTS: Final = ("title", "description", "category", "body")

@@ -30,9 +30,9 @@ from mcp_types import Tool as Listed
 from starlette.requests import Request
 
 from apps.api.framework.in_process_requests import Caller
-from apps.mcp_server import reading
-from apps.mcp_server.calling import call
-from apps.mcp_server.tools import SHELVES, TOOLS
+from apps.mcp_server import resources_and_prompts
+from apps.mcp_server.tool_calls import call
+from apps.mcp_server.tools.catalog import SHELVES, TOOLS
 
 logger = logging.getLogger(__name__)
 
@@ -84,29 +84,31 @@ async def call_tool(context: Context, params: CallToolRequestParams) -> CallTool
 async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
     """The agent's approved skills, page by page."""
     cursor = params.cursor if params else None
-    return await in_thread(lambda: reading.list_skills(cursor, caller_of(context)))
+    return await in_thread(lambda: resources_and_prompts.list_skills(cursor, caller_of(context)))
 
 
 async def list_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
     """How a skill's address is made of its name."""
     del context, params
-    return ListResourceTemplatesResult(resource_templates=reading.TEMPLATES)
+    return ListResourceTemplatesResult(resource_templates=resources_and_prompts.TEMPLATES)
 
 
 async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     """One skill."""
-    return await in_thread(lambda: reading.read_skill(params.uri, caller_of(context)))
+    return await in_thread(lambda: resources_and_prompts.read_skill(params.uri, caller_of(context)))
 
 
 async def list_prompts(context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
     """There is one."""
     del context, params
-    return ListPromptsResult(prompts=reading.PROMPTS)
+    return ListPromptsResult(prompts=resources_and_prompts.PROMPTS)
 
 
 async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
     """What the agent's next session is told."""
-    return await in_thread(lambda: reading.get_prompt(params.name, params.arguments or {}, caller_of(context)))
+    return await in_thread(
+        lambda: resources_and_prompts.get_prompt(params.name, params.arguments or {}, caller_of(context))
+    )
 
 
 def caller_of(context: Context) -> Caller:

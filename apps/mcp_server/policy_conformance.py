@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from apps.governance.actors import Role
 from apps.governance.policy.surface_conformance import Surface, join
 from apps.governance.policy.table import POLICY, Act
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.catalog import TOOLS
 
 
 def offers() -> dict[Act, list[str]]:

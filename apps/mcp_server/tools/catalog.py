@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-from apps.mcp_server.calling import Offered
-from apps.mcp_server.davepi import ALIASES, STOOD_FOR
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools_for_customers import FOR_CUSTOMERS
-from apps.mcp_server.tools_for_itself import FOR_ITSELF
-from apps.mcp_server.tools_for_plans import FOR_PLANS
-from apps.mcp_server.tools_for_skills import FOR_SKILLS
-from apps.mcp_server.tools_for_turns import FOR_TURNS
+from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
+from apps.mcp_server.tool_calls import Offered
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.customers import FOR_CUSTOMERS
+from apps.mcp_server.tools.external_turns import FOR_TURNS
+from apps.mcp_server.tools.notebook_and_schedules import FOR_PLANS
+from apps.mcp_server.tools.persona_and_memory import FOR_ITSELF
+from apps.mcp_server.tools.skills import FOR_SKILLS
 
 _EACH: Final = (*FOR_ITSELF, *FOR_SKILLS, *FOR_CUSTOMERS, *FOR_PLANS, *FOR_TURNS)
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _EACH}

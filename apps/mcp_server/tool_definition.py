@@ -12,7 +12,7 @@ from apps.api.protocol.request_bodies import Body
 from apps.governance.act_schemas import Schema
 from apps.governance.policy.table import Act
 from apps.governance.row_ids import LARGEST_NUMBER
-from apps.mcp_server.answers import shown
+from apps.mcp_server.tool_calls import shown
 
 # What the database calls an id.
 _PLACES: Final = re.compile(r"{(\w+)}")

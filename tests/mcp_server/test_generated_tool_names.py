@@ -11,8 +11,8 @@ from mcp_types import ListToolsResult
 from apps.api.framework.json_schema import handler_at
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from apps.mcp_server.davepi import ALIASES, STOOD_FOR
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
+from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import Persona
 from apps.skills.actions import count_use
 from tests.factories import (

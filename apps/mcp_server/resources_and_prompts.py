@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from apps.api.framework.in_process_requests import Asked, Caller, ask
-from apps.mcp_server.answers import page_of
+from apps.mcp_server.tool_calls import page_of
 
 SCHEME: Final = "skill://"
 MARKDOWN: Final = "text/markdown"

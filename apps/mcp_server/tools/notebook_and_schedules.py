@@ -6,9 +6,9 @@ from apps.api.protocol.request_bodies import Decision
 from apps.api.resources.agents.schedules import NewSchedule
 from apps.api.resources.memory.notebook import NewNote, NoteChange
 from apps.governance.policy.table import Act
-from apps.mcp_server.requests import Tool
-from apps.mcp_server.tools_for_customers import CUSTOMER
-from apps.mcp_server.tools_for_itself import READ
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.customers import CUSTOMER
+from apps.mcp_server.tools.persona_and_memory import READ
 
 NOTE: Final = "The note's id, as list_notes gives it."
 WHY: Final = "Why, in a few words."

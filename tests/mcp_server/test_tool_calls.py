@@ -17,8 +17,8 @@ from apps.governance.models import Proposal, Refusal
 from apps.kill_switches.actions import throw_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.data_folders import PROJECT
-from apps.mcp_server.calling import call
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tool_calls import call
+from apps.mcp_server.tools.catalog import TOOLS
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona
 from apps.skills.models import Skill

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tools.catalog import TOOLS
 from tests.factories import World, make_conversation
 from tests.mcping import Door
 from tests.noting import make_note

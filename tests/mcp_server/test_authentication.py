@@ -8,7 +8,7 @@ import pytest
 from django.test import Client as Browser
 from pytest_django import Settings
 
-from apps.mcp_server.mounting import Dispatcher
+from apps.mcp_server.asgi_dispatcher import Dispatcher
 from apps.tenants.actions import issue_token, revoke_token, rotate_token
 from tests.committing import committing
 from tests.factories import World, make_world

@@ -1,0 +1,1 @@
+"""The tools of the MCP server, one module for each noun."""
