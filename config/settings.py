@@ -136,7 +136,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "apps.operations.routes.note_route",
+    "apps.operations.route_middleware.note_route",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -14,10 +14,10 @@ from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
-from apps.operations.backups import MANIFEST, BackupRefused, back_up, manifest_of
-from apps.operations.contents import differences
-from apps.operations.drilling import other_prompts
-from apps.operations.programs import ProgramFailed, run_program
+from apps.operations.backup.archive import MANIFEST, BackupRefused, back_up, manifest_of
+from apps.operations.backup.database_digest import differences
+from apps.operations.backup.postgres_programs import ProgramFailed, run_program
+from apps.operations.backup.restore_drill import other_prompts
 from apps.personas.models import Persona
 from apps.tenants.policy_sync.drift import drift
 from tests.committing import committing

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.operations.backups import BackupRefused, Manifest, back_up
-from apps.operations.management.owning import need_owner
-from apps.operations.programs import ProgramFailed
+from apps.operations.backup.archive import BackupRefused, Manifest, back_up
+from apps.operations.backup.postgres_programs import ProgramFailed
+from apps.operations.management.owner_database import need_owner
 
 
 class Command(BaseCommand):

@@ -9,12 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.operations.backups import BackupRefused, Manifest, back_up, unpacked
-from apps.operations.drilling import SCRATCH, delegating_turn, other_prompts, prompts_in
+from apps.operations.backup.archive import BackupRefused, Manifest, back_up, unpacked
+from apps.operations.backup.postgres_programs import ProgramFailed
+from apps.operations.backup.restore_backup import database_name, drop, restore_beside
+from apps.operations.backup.restore_drill import SCRATCH, delegating_turn, other_prompts, prompts_in
 from apps.operations.management.commands.back_up import folder_of_files, in_words
-from apps.operations.management.owning import need_owner
-from apps.operations.programs import ProgramFailed
-from apps.operations.restoring import database_name, drop, restore_beside
+from apps.operations.management.owner_database import need_owner
 
 
 class Command(BaseCommand):

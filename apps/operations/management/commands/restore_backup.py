@@ -7,11 +7,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from apps.operations.backups import BackupRefused, manifest_of, put_back, unpacked
+from apps.operations.backup.archive import BackupRefused, manifest_of, put_back, unpacked
+from apps.operations.backup.postgres_programs import ProgramFailed
+from apps.operations.backup.restore_backup import UNFINISHED, database_name, is_taken, put_in_place, restore_beside
 from apps.operations.management.commands.back_up import folder_of_files, in_words
-from apps.operations.management.owning import need_owner
-from apps.operations.programs import ProgramFailed
-from apps.operations.restoring import UNFINISHED, database_name, is_taken, put_in_place, restore_beside
+from apps.operations.management.owner_database import need_owner
 
 
 class Command(BaseCommand):

@@ -10,9 +10,9 @@ from django.conf import settings
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from apps.operations.backups import DUMP, BackupRefused, Manifest
-from apps.operations.contents import contents, differences, server_major, sorting, tables
-from apps.operations.programs import run_program
+from apps.operations.backup.archive import DUMP, BackupRefused, Manifest
+from apps.operations.backup.database_digest import contents, differences, server_major, sorting, tables
+from apps.operations.backup.postgres_programs import run_program
 from apps.tenants.database_roles import ensure_roles
 
 UNFINISHED: Final = "_restoring"

@@ -14,8 +14,15 @@ from typing import Any, Final
 
 import psycopg
 
-from apps.operations.contents import Contents, contents, migrations, sees_everything, server_major, sorting
-from apps.operations.programs import run_program
+from apps.operations.backup.database_digest import (
+    Contents,
+    contents,
+    migrations,
+    sees_everything,
+    server_major,
+    sorting,
+)
+from apps.operations.backup.postgres_programs import run_program
 
 FORMAT: Final = 2
 MANIFEST: Final = "manifest.json"

@@ -12,8 +12,7 @@ from django.test import Client
 from prometheus_client.openmetrics import parser as openmetrics
 from pytest_django import Settings
 
-from apps.operations.figures import families, figures
-from apps.operations.metrics import serve
+from apps.operations.metrics import families, figures, serve
 from apps.operations.readiness import walls
 from apps.runtime.health.beat_monitor import rang, set_alarms, table
 from tests.deciding import waiting_draft

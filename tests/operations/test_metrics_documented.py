@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.core import Metric
 
 from apps.launcher.data_folders import PROJECT
-from apps.operations.figures import FIGURES, READ, InstallationFigures
+from apps.operations.metrics import FIGURES, READ, InstallationFigures
 from apps.telemetry import product_metrics
 from apps.telemetry.prometheus import NAMESPACE, REGISTRY, CappedLabels
 

@@ -1,0 +1,1 @@
+"""Backups: the archive, restoring it, and the drill that compares both."""
