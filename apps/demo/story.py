@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from apps.demo.cast import AGENT, MATTERS, REVIEWER, Matter
-from apps.demo.desk import follow_link, log_in, press_approve
-from apps.demo.evidence import DidNotHold, Evidence, Step, called, changed_lines, hold, play, quoted, used
-from apps.demo.visitor import Visitor
+from apps.demo.console_browser import follow_link, log_in, press_approve
+from apps.demo.demo_data import AGENT, MATTERS, REVIEWER, Matter
+from apps.demo.http_client import Visitor
+from apps.demo.story_steps import DidNotHold, Evidence, Step, called, changed_lines, hold, play, quoted, used
 from apps.prompt.prompt_input import SEPARATOR, Slot
 
 API: Final = "/api/v1"

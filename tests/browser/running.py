@@ -9,7 +9,7 @@ from typing import TypeVar
 from playwright.sync_api import Page
 
 from apps.conversations.models import InboundEvent
-from apps.demo.visitor import Visitor
+from apps.demo.http_client import Visitor
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from tests.actions.conversing import CUSTOMER

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.demo.visitor import Visitor
+from apps.demo.http_client import Visitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.supervisor import HOST, free_port
 from apps.runtime.health.beat_monitor import ringing

@@ -5,7 +5,7 @@ import json
 import psycopg
 import pytest
 
-from apps.demo.visitor import Visitor
+from apps.demo.http_client import Visitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from tests.factories import make_persona, make_world

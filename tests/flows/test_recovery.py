@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.conversations.models import InboundEvent, Message
-from apps.demo.visitor import Visitor
+from apps.demo.http_client import Visitor
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.runtime.models import Turn

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.demo.cast import MATTERS
-from apps.demo.visitor import Visitor
+from apps.demo.demo_data import MATTERS
+from apps.demo.http_client import Visitor
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord

@@ -3,9 +3,9 @@
 import pytest
 from django.test import override_settings
 
-from apps.demo.desk import log_in, press_approve
-from apps.demo.evidence import DidNotHold
-from apps.demo.visitor import Visitor
+from apps.demo.console_browser import log_in, press_approve
+from apps.demo.http_client import Visitor
+from apps.demo.story_steps import DidNotHold
 from apps.governance.database.actor_transaction import acting
 from apps.skills.models import Skill
 from tests.factories import PASSWORD, make_limit, make_skill, make_world

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from apps.conversations.models import Message
-from apps.demo.visitor import Visitor
+from apps.demo.http_client import Visitor
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from tests.factories import World, make_persona, make_world

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from apps.demo.cast import REVIEWER
+from apps.demo.demo_data import REVIEWER
 from apps.demo.example_prices import WHY
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.console.accounts.login_links import login_link_path
-from apps.demo.cast import (
+from apps.demo.demo_data import (
     AGENT,
     ASSISTANT,
     ASSISTANT_IDENTITY,

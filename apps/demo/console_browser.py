@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from apps.demo.evidence import DidNotHold, hold
-from apps.demo.visitor import Answer, Form, Visitor
+from apps.demo.http_client import Answer, Form, Visitor
+from apps.demo.story_steps import DidNotHold, hold
 from apps.launcher.data_folders import PROJECT
 
 HOME: Final = "/admin/"
