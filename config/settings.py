@@ -10,11 +10,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 from apps.notifications.smtp import mail_server
 from apps.outbound.ssrf import networks
-from config.beat import sweeps
-from config.env import ROOT, Environment
-from config.logs import logging_of
-from config.openapi import SPECTACULAR_SETTINGS  # noqa: F401  # drf-spectacular reads it from the settings
-from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
+from config.beat_schedule import sweeps
+from config.env_settings import ROOT, Environment
+from config.log_settings import logging_of
+from config.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401  # drf-spectacular reads it from the settings
+from config.unfold_settings import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
 

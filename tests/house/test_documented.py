@@ -38,7 +38,7 @@ def test_every_setting_is_documented() -> None:
 
 def test_setting_without_a_line_is_caught() -> None:
     text = "class Environment(BaseSettings):\n    model_config: X = 1\n    debug: bool = False\n    redis_url: str = ''"
-    names = documented.settings_fields(inline("config/env.py", text))
+    names = documented.settings_fields(inline("config/env_settings.py", text))
     assert names == ["DEBUG", "REDIS_URL"]
     assert documented.undocumented(names, "`REDIS_URL` is where. DEBUG is not code here.") == ["DEBUG"]
 

@@ -27,7 +27,7 @@ from apps.skills.attachments.orphan_sweep import sweep_files
 from apps.skills.attachments.signed_links import link_to
 from apps.skills.tasks import sweep
 from apps.tenants.authentication.signed_link_holders import Holder, Kind
-from config.env import Environment
+from config.env_settings import Environment
 from config.settings import attachment_store
 from tests.factories import World, make_skill_with_file, make_world
 from tests.surfaces.commands.run import run

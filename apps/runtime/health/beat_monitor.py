@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from apps.runtime.models import PeriodicTask
-from config.beat import LONGEST_WAIT
+from config.beat_schedule import LONGEST_WAIT
 
 # A worker that is busy for a moment is not late.
 LEAST_PATIENCE: Final = timedelta(minutes=2)
