@@ -28,7 +28,7 @@ WHOLE_ONLY := benchmarks.audit benchmarks.sanitizer benchmarks.turn benchmarks.w
 HERE := not browser and not live and not langgraph
 
 # Tracing takes a twelfth of the time; `.ci/run` asks for it.
-TRACED := --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json
+TRACED := --cov --cov-config=tests/conventions/kernel.coveragerc --cov-report=json
 
 .PHONY: help demo test test-fast test-all format lint browser-test examples-test screenshots live-test proof proof-quick manage clean
 
@@ -46,7 +46,7 @@ test-fast: $(DEV) ## tests of the pure rules, in seconds: no database, no proces
 
 test-all: $(DEV) ## all of them, as .ci/run does it: the slow ones too, counts held to their limits (COVER=1: floors of coverage too)
 	$(if $(ARGS),,HOLD_COUNTS=1) $(PY) -m pytest -n auto --dist worksteal --durations=30 --durations-min=0.5 $(if $(COVER),$(TRACED)) $(ARGS)
-	$(if $(COVER),$(if $(ARGS),,$(PY) -m tests.house.coverage_floors))
+	$(if $(COVER),$(if $(ARGS),,$(PY) -m tests.conventions.coverage_floors))
 
 format: $(DEV) ## write code and templates in their form, and mend what can be mended
 	@$(VENV)/bin/ruff format --quiet .

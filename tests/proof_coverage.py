@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from apps.launcher.data_folders import PROJECT
-from tests.house.coverage_floors import main as floors
+from tests.conventions.coverage_floors import main as floors
 
 REPORT = "coverage-everything.json"
 COMMAND = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "--cov", f"--cov-report=json:{REPORT}")

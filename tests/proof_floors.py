@@ -5,12 +5,12 @@ import subprocess
 import sys
 
 from apps.launcher.data_folders import PROJECT
-from tests.house.coverage_floors import main as floors
+from tests.conventions.coverage_floors import main as floors
 
 REPORT = "coverage-floors.json"
 COMMAND = (
     *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.twice", "-m", "kernel"),
-    *("--cov", "--cov-config=tests/house/kernel.coveragerc", f"--cov-report=json:{REPORT}"),
+    *("--cov", "--cov-config=tests/conventions/kernel.coveragerc", f"--cov-report=json:{REPORT}"),
 )
 
 

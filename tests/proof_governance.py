@@ -27,9 +27,9 @@ from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
 from apps.standin.thread_server import running_standin  # noqa: E402
 from tests.databases import clone_database  # noqa: E402
-from tests.machine.deeds import DEEDS  # noqa: E402
-from tests.machine.machine import Governance, Told  # noqa: E402
-from tests.machine.mutants import MUTANTS, taken_away  # noqa: E402
+from tests.random_acts.acts.registry import DEEDS  # noqa: E402
+from tests.random_acts.mutants import MUTANTS, taken_away  # noqa: E402
+from tests.random_acts.walk import Governance, Told  # noqa: E402
 from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 

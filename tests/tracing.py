@@ -13,7 +13,7 @@ import pytest
 
 from apps.governance.policy.surface_conformance import surfaces
 from apps.launcher.data_folders import PROJECT
-from tests.house.coverage_floors import KERNEL as FLOORS
+from tests.conventions.coverage_floors import KERNEL as FLOORS
 
 EVERYTHING: Final = os.environ.get("TRACE_EVERYTHING") == "1"
 

@@ -1,0 +1,111 @@
+"""Rules about words outside the code: commands, settings, error codes, requirement numbers and links."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from apps.launcher.data_folders import PROJECT
+from tests.conventions.source_files import HOUSE, Source, sources
+
+REFUSALS = frozenset({"GovernanceError", "BackendError"})
+CITED = re.compile(r"\bR(\d{3})\b")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
+ELSEWHERE = ("http://", "https://", "mailto:")
+
+
+def pages() -> dict[Path, str]:
+    """Every page of the documentation, and the pages at the root."""
+    found = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
+    return {path: path.read_text(encoding="utf-8") for path in sorted(found)}
+
+
+def commands(found: Iterable[Source]) -> list[str]:
+    """The management commands among some files."""
+    paths = [source.path for source in found if source.path.match("management/commands/*.py")]
+    return [path.stem for path in paths if not path.stem.startswith("_")]
+
+
+def unnamed(names: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The names that occur in none of the texts as a word of their own."""
+    whole = "\n".join(texts)
+    return [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", whole)]
+
+
+def settings_fields(environment: Source) -> list[str]:
+    """The variables class Environment reads, as the process environment spells them."""
+    [declared] = [
+        node for node in environment.tree.body if isinstance(node, ast.ClassDef) and node.name == "Environment"
+    ]
+    lines = [line.target for line in declared.body if isinstance(line, ast.AnnAssign)]
+    return [target.id.upper() for target in lines if isinstance(target, ast.Name) and target.id != "model_config"]
+
+
+def undocumented(names: Iterable[str], page: str) -> list[str]:
+    """The names a page does not carry as code."""
+    return [name for name in names if f"`{name}`" not in page]
+
+
+def error_codes(found: Iterable[Source]) -> Mapping[str, str]:
+    """Every refusal's code, by the name of its class; subclasses are followed across files."""
+    classes = [node for source in found for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
+    family, grown = set(REFUSALS), 0
+    while grown != len(family):
+        grown = len(family)
+        family |= {node.name for node in classes if family & {ast.unparse(base).split(".")[-1] for base in node.bases}}
+    return {node.name: code for node in classes if node.name in family for code in _codes(node)}
+
+
+def _codes(node: ast.ClassDef) -> Iterator[str]:
+    for line in node.body:
+        match line:
+            case ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(code))):
+                yield code
+            case ast.AnnAssign(target=ast.Name(id="code"), value=ast.Constant(value=str(code))):
+                yield code
+
+
+def known_requirements() -> frozenset[str]:
+    """The numbers REQUIREMENTS defines; without that file beside the repository, the range it had."""
+    page = PROJECT.parent / "shared" / "REQUIREMENTS.md"
+    if page.is_file():
+        return frozenset(re.findall(r"^- \*\*R(\d{3})\*\*", page.read_text(encoding="utf-8"), re.MULTILINE))
+    return frozenset(f"{number:03}" for number in range(1, 191))
+
+
+def unknown_requirements(source: Source, known: frozenset[str]) -> Iterator[str]:
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        for cited in CITED.findall(line):
+            if cited not in known:
+                yield f"{source.path}:{number}: R{cited} is no requirement."
+
+
+def broken_links(path: Path, text: str) -> Iterator[str]:
+    """Links to files that are not there, or to headings the file does not have."""
+    for match in LINK.finditer(FENCED.sub("", text)):
+        link = match[1] or match[2]
+        if link.startswith(ELSEWHERE):
+            continue
+        name, _, heading = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        if target != path and not target.exists():
+            yield f"{path.name}: {link} leads nowhere."
+        elif heading and target.suffix == ".md" and heading not in _anchors(target, path, text):
+            yield f"{path.name}: {link} names a heading that is not there."
+
+
+def _anchors(target: Path, path: Path, text: str) -> set[str]:
+    page = text if target == path else target.read_text(encoding="utf-8")
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(page)}
+
+
+def product() -> tuple[Source, ...]:
+    """The files that ship."""
+    return sources("apps", "config")
+
+
+def tests_outside_the_house() -> list[Source]:
+    """The tests of the product; the house's own sources name things only to forbid them."""
+    return [source for source in sources("tests") if not str(source.path).startswith(HOUSE)]

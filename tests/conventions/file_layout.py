@@ -1,0 +1,106 @@
+"""Rules about where things stand: file names, imports, package sentences, sizes, unfinished work."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from tests.conventions.source_files import HOUSE, Source, functions, imported
+
+DRAWERS = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "signals"})
+# A ratchet, no measure of good code: what is longer already may not grow, and nothing else gets as long.
+FILE_LINES = 500
+FUNCTION_LINES = 60
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
+
+
+def drawer_names(source: Source) -> Iterator[str]:
+    """A file or folder for leftovers has no name in the domain."""
+    for part in {*source.path.parent.parts, source.path.stem} & DRAWERS:
+        yield f"{source.path}: `{part}` is a drawer; name the thing that lies in it."
+
+
+def relative_imports(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield source.at(node, "write the import absolutely.")
+
+
+def hidden_imports(source: Source) -> Iterator[str]:
+    """An import inside a function is a cycle that was not solved; only `ready()` runs before models can be imported."""
+    for function in functions(source.tree):
+        if function.name == "ready" and source.path.name == "apps.py":
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield source.at(node, f"`{function.name}` imports; imports stand at the top of the file.")
+
+
+def signals_and_mocks(source: Source) -> Iterator[str]:
+    """No signals anywhere but Celery's life cycle in its own configuration, and no mocks."""
+    for node, name in imported(source.tree):
+        parts = name.split(".")
+        lifecycle = parts[0] == "celery" and str(source.path) == "config/celery.py"
+        if name.startswith("django.dispatch") or ("signals" in parts and not lifecycle):
+            yield source.at(node, f"`{name}`: no signals; call the function, or enqueue on commit.")
+        if name.startswith(("unittest.mock", "mock.", "pytest_mock")) or name == "mock":
+            yield source.at(node, f"`{name}`: no mocks; drive the stand-in model, pass the time as an argument.")
+
+
+def waits_in_the_broker(source: Source) -> Iterator[str]:
+    """When something is due stands in a column, where a lost broker loses nothing; Celery neither waits nor tries again."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call) or source.path.parts[0] not in {"apps", "config"}:
+            continue
+        for keyword in node.keywords:
+            if keyword.arg in {"countdown", "eta", "autoretry_for", "retry_backoff"}:
+                yield source.at(
+                    node, f"`{keyword.arg}`: the time of the next try is a column, and a sweep looks at it."
+                )
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "retry":
+            yield source.at(node, "`retry`: the time of the next try is a column, and a sweep looks at it.")
+
+
+def package_sentences(source: Source) -> Iterator[str]:
+    """A package's `__init__.py` is one docstring of one sentence that says what the feature is.
+
+    Django's own folders may be empty, and a package of models imports what Django looks for.
+    """
+    package = source.path.parts[0] == "apps" and source.path.name == "__init__.py"
+    if not package or {"migrations", "management"} & set(source.path.parts):
+        return
+    sentence = ast.get_docstring(source.tree) or ""
+    if not sentence or (len(source.tree.body) != 1 and source.path.parent.name != "models"):
+        yield f"{source.path}: holds exactly one docstring and nothing else."
+    elif not sentence.endswith(".") or len(re.split(r"(?<=[.!?])\s+", sentence)) != 1:
+        yield f"{source.path}: is one whole sentence."
+
+
+def unfinished(source: Source) -> Iterator[str]:
+    """Nothing is left for later; the rules themselves spell the words."""
+    if str(source.path).startswith(HOUSE):
+        return
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        if found := UNFINISHED.search(line):
+            yield f"{source.path}:{number}: `{found[0]}`; finish it or write an issue."
+
+
+def long_files(source: Source, allowed: Mapping[str, int]) -> Iterator[str]:
+    if not source.is_generated:
+        yield from _too_long(str(source.path), source.line_count, FILE_LINES, allowed)
+
+
+def long_functions(source: Source, allowed: Mapping[str, int]) -> Iterator[str]:
+    for function in () if source.is_generated else functions(source.tree):
+        lines = (function.end_lineno or function.lineno) - function.lineno + 1
+        yield from _too_long(f"{source.path}::{function.name}", lines, FUNCTION_LINES, allowed)
+
+
+def _too_long(place: str, lines: int, limit: int, allowed: Mapping[str, int]) -> Iterator[str]:
+    """Over the limit needs an allowance; an allowance must be needed, and no higher than the length is."""
+    allowance = allowed.get(place)
+    if lines > (allowance or limit):
+        yield f"{place}: {lines} lines; split it by meaning (limit {allowance or limit})."
+    elif allowance and lines <= limit:
+        yield f"{place}: {lines} lines; it needs no allowance any more, remove it."
+    elif allowance and lines < allowance:
+        yield f"{place}: {lines} lines; lower its allowance from {allowance}."

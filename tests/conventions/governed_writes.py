@@ -1,0 +1,115 @@
+"""Rules about writing: every act passes the door once, and nothing writes beside it."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+from tests.conventions.allowances import JOURNALS, NO_ROWS_HERE, WRITERS
+from tests.conventions.source_files import Function, Source, imported, last_name, top_functions
+
+ALWAYS_WRITES = frozenset(
+    {"save", "create", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "_raw_delete"}
+)
+ALWAYS_WRITES |= {f"a{name}" for name in ALWAYS_WRITES} | {"aupdate", "adelete"}
+MANAGERS = frozenset({"objects", "_default_manager", "_base_manager"})
+
+
+def acts_without_actor(source: Source) -> Iterator[str]:
+    """Every public action takes a keyword-only `actor` that nobody can forget."""
+    for function in _actions(source):
+        defaults = dict(zip((arg.arg for arg in function.args.kwonlyargs), function.args.kw_defaults, strict=True))
+        if "actor" not in defaults:
+            yield source.at(function, f"`{function.name}` takes no keyword-only `actor`.")
+        elif defaults["actor"] is not None:
+            yield source.at(function, f"`{function.name}` has a default for `actor`; a missing actor is an error.")
+
+
+def acts_beside_the_door(source: Source) -> Iterator[str]:
+    """Every public action enters the door once, or is made of other acts that share one transaction."""
+    module = Module.of(source.tree)
+    for function in _actions(source):
+        times = len(module.passages(function))
+        lawful = times == 1 or (times and module.is_one_commit(function))
+        if not lawful and f"{source.path}::{function.name}" not in JOURNALS:
+            yield source.at(function, f"`{function.name}` passes the door {times} times; once, or within one `acting`.")
+
+
+def _actions(source: Source) -> Iterator[Function]:
+    if source.path.name != "actions.py":
+        return iter(())
+    return (function for function in top_functions(source.tree) if not function.name.startswith("_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What a call within one `actions.py` can lead to: its own functions, and the acts it imports."""
+
+    functions: Mapping[str, Function]
+    acts: frozenset[str]
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> "Module":
+        functions = {function.name: function for function in top_functions(tree)}
+        foreign = {name.rpartition(".")[2] for _, name in imported(tree) if ".actions." in name}
+        return cls(functions, frozenset(foreign | {name for name in functions if not name.startswith("_")}))
+
+    def passages(self, within: ast.AST, above: frozenset[str] = frozenset()) -> list[ast.expr]:
+        """Where a text enters `with govern...(...)` or calls an act; private functions are followed."""
+        found: list[ast.expr] = []
+        for node in ast.walk(within):
+            if isinstance(node, ast.With | ast.AsyncWith):
+                found += _entered(node, "govern")
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found += self._led_to(node, node.func.id, above)
+        return found
+
+    def _led_to(self, call: ast.Call, name: str, above: frozenset[str]) -> list[ast.expr]:
+        if name in self.acts:
+            return [call]
+        if name in self.functions and name not in above:
+            return self.passages(self.functions[name], above | {name})
+        return []
+
+    def is_one_commit(self, function: Function) -> bool:
+        """Whether one `with acting(...)` holds every passage of a function."""
+        blocks = [node for node in ast.walk(function) if isinstance(node, ast.With) and _entered(node, "acting")]
+        whole = len(self.passages(function))
+        return any(len(self.passages(block)) == whole for block in blocks)
+
+
+def _entered(block: ast.With | ast.AsyncWith, beginning: str) -> list[ast.expr]:
+    """The context managers of a block whose name begins so."""
+    managers = [item.context_expr for item in block.items]
+    return [call for call in managers if isinstance(call, ast.Call) and last_name(call).startswith(beginning)]
+
+
+def writes_beside_the_door(source: Source) -> Iterator[str]:
+    """Rows are written in the files of `WRITERS` and nowhere else."""
+    path = str(source.path)
+    if path.startswith(NO_ROWS_HERE) or any(fnmatch(path, pattern) for pattern in WRITERS):
+        return
+    for node, name in row_writes(source):
+        yield source.at(node, f"`.{name}(` writes a row beside the door; call an action.")
+
+
+def row_writes(source: Source) -> Iterator[tuple[ast.Call, str]]:
+    """Calls that look like Django writing: by method name, by the manager they hang on, or by their arguments."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _writes(node, node.func):
+            yield node, node.func.attr
+
+
+def _writes(call: ast.Call, method: ast.Attribute) -> bool:
+    if method.attr in ALWAYS_WRITES:
+        return True
+    if method.attr == "update":
+        # A queryset takes fields by keyword; a dict, a set or a hash takes a value.
+        return bool(call.keywords) and not call.args
+    # A row or queryset is deleted without naming a thing; a cache, a client or a folder is told which.
+    return method.attr == "delete" and (not call.args or bool(MANAGERS & _chain(method.value)))
+
+
+def _chain(node: ast.expr) -> set[str]:
+    """Every attribute name an expression passes on its way: `a.objects.filter(...)` gives filter and objects."""
+    return {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}

@@ -1,0 +1,19 @@
+"""How acts are tried on comments."""
+
+from collections.abc import Mapping
+
+from apps.governance.models import Proposal
+from apps.governance.policy.table import Act
+from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.models import Comment
+from tests.random_acts.act_choice import Chosen, Deed, amending
+
+
+def _add(chosen: Chosen) -> object:
+    return add_comment(chosen.row(Proposal), actor=chosen.actor, text=chosen.words[:400])
+
+
+COMMENTS: Mapping[Act, Deed] = {
+    Act.COMMENT_ADD: _add,
+    Act.COMMENT_WITHDRAW: amending(Comment, withdraw_comment),
+}

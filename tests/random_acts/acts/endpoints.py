@@ -1,0 +1,45 @@
+"""How acts are tried on endpoints and prices."""
+
+from collections.abc import Mapping
+
+from apps.governance.policy.table import Act
+from apps.tenants.endpoints.actions import (
+    amend_endpoint,
+    create_endpoint,
+    remove_endpoint,
+    rotate_endpoint_key,
+    set_price,
+    withdraw_price,
+)
+from apps.tenants.endpoints.endpoint_access import refuse_test
+from apps.tenants.models import Endpoint, ModelPrice
+from tests.random_acts.act_choice import Chosen, Deed, amending, saying
+from tests.thinking import ADDRESS, RATES, SINCE
+
+
+def _create(chosen: Chosen) -> object:
+    return create_endpoint(chosen.name, chosen.words, ADDRESS, actor=chosen.actor, api_key="sk-1"[: chosen.pick % 5])
+
+
+def _rotate(chosen: Chosen) -> object:
+    row = chosen.row(Endpoint)
+    return rotate_endpoint_key(row, actor=chosen.actor, api_key=chosen.name, read_at=chosen.read_at(row))
+
+
+def _test(chosen: Chosen) -> object:
+    return refuse_test(chosen.row(Endpoint).pk, actor=chosen.actor)
+
+
+def _price(chosen: Chosen) -> object:
+    return set_price(chosen.name, SINCE, RATES, actor=chosen.actor)
+
+
+ENDPOINTS: Mapping[Act, Deed] = {
+    Act.ENDPOINT_CREATE: _create,
+    Act.ENDPOINT_AMEND: saying(Endpoint, amend_endpoint, "title"),
+    Act.ENDPOINT_ROTATE_KEY: _rotate,
+    Act.ENDPOINT_TEST: _test,
+    Act.ENDPOINT_REMOVE: amending(Endpoint, remove_endpoint),
+    Act.PRICE_SET: _price,
+    Act.PRICE_WITHDRAW: amending(ModelPrice, withdraw_price),
+}
