@@ -33,11 +33,11 @@ from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn_ground import statements_in  # noqa: E402
 from config import urls  # noqa: E402
 from config.settings import database as database_settings  # noqa: E402
-from tests.databases import clone_database, close_connections  # noqa: E402
-from tests.factories import make_memory, make_skill, make_world  # noqa: E402
-from tests.noting import has_notebook  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database, close_connections  # noqa: E402
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
+from tests.support.factories.notes import has_notebook  # noqa: E402
+from tests.support.worlds.world import make_memory, make_skill, make_world  # noqa: E402
 
 PLAIN: Final = "plain"
 ROWS, PAGE = 60, 50

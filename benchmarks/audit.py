@@ -30,10 +30,10 @@ from apps.governance.audit.log_reader import linked_entries  # noqa: E402
 from apps.governance.database.actor_transaction import acting  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.personas.actions import amend_persona  # noqa: E402
-from tests.databases import close_connections, point_to, run_as_superuser  # noqa: E402
-from tests.factories import World, make_persona, make_world  # noqa: E402
-from tests.folders import own_folder  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import close_connections, point_to, run_as_superuser  # noqa: E402
+from tests.support.temp_folders import own_folder  # noqa: E402
+from tests.support.worlds.world import World, make_persona, make_world  # noqa: E402
 
 TRIGGER = "ALTER TABLE governance_changerecord {} TRIGGER link_at_commit"
 

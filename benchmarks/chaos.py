@@ -27,8 +27,8 @@ from benchmarks.chaos_colleague import Colleague  # noqa: E402
 from benchmarks.chaos_customers import Customers, Thread, make_threads  # noqa: E402
 from benchmarks.chaos_disasters import FAULT_SECONDS, FAULTS, MODEL_SECONDS, Disasters, Pace  # noqa: E402
 from benchmarks.chaos_ground import WRONG_CLOCKS, Ground, ground  # noqa: E402
-from tests.databases import close_connections  # noqa: E402
-from tests.durability.counter import misbehave  # noqa: E402
+from tests.support.database.clones import close_connections  # noqa: E402
+from tests.support.servers.effects_server import misbehave  # noqa: E402
 
 TICK_SECONDS = 0.1
 # Of the deliveries that reach the webhook, how many it refuses, or takes without an answer.

@@ -10,9 +10,9 @@ import psycopg
 
 from benchmarks.chaos_customers import WRITES, Customers
 from benchmarks.chaos_ground import Ground
-from tests.durability.counter import effects_at
 from tests.durability.invariants import Bill, Effects, counted, watch
 from tests.settings import PREFIX
+from tests.support.servers.effects_server import effects_at
 
 COUNTED = """
 SELECT (SELECT count(*) FROM runtime_turn), (SELECT count(*) FROM runtime_turn WHERE status = 'done'),

@@ -8,7 +8,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.tools.tool_approvals import let_call
 from apps.tools.models import ToolApproval
-from tests.factories import World
+from tests.support.worlds.world import World
 
 PAUSE_SECONDS = 0.3
 

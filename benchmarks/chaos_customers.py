@@ -14,10 +14,18 @@ from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.runtime.wakeup import kick_turn
 from apps.tenants.actions import amend_agent
 from benchmarks.chaos_ground import Ground
-from tests.actions.others import allow
-from tests.factories import World, let_everything_in, make_invokable, make_memory, make_persona, make_skill, make_world
-from tests.hooking import make_webhook
-from tests.tooling import make_tool_server
+from tests.support.drivers.external_tool_turns import allow
+from tests.support.factories.external_tools import make_tool_server
+from tests.support.servers.webhook_receiver import make_webhook
+from tests.support.worlds.world import (
+    World,
+    let_everything_in,
+    make_invokable,
+    make_memory,
+    make_persona,
+    make_skill,
+    make_world,
+)
 
 TENANTS, CONVERSATIONS = 8, 400
 LONGEST_BURST = 3

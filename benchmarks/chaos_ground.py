@@ -22,12 +22,12 @@ from apps.launcher.supervisor import HOST, python
 from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app
-from tests.databases import clone_database, close_connections
-from tests.durability.counter import running_counter
-from tests.folders import own_folder
-from tests.ready_cluster import TEMPLATE, ReadyPostgres
 from tests.settings import PREFIX
-from tests.tool_server import Served, running_tool_server
+from tests.support.database.clones import clone_database, close_connections
+from tests.support.database.migrated_cluster import TEMPLATE, ReadyPostgres
+from tests.support.servers.effects_server import running_counter
+from tests.support.servers.tool_server import Served, running_tool_server
+from tests.support.temp_folders import own_folder
 
 LEASE_SECONDS = 2
 POLL_SECONDS = 0.2

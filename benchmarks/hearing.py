@@ -23,9 +23,9 @@ from rich.table import Table
 from apps.launcher.child_processes import CannotStart
 from apps.launcher.postgres import Postgres
 from apps.launcher.valkey import Valkey
-from tests.folders import own_folder
-from tests.governance.pooling import SOCKET, running_pgbouncer
 from tests.settings import PREFIX
+from tests.support.database.connection_pools import SOCKET, running_pgbouncer
+from tests.support.temp_folders import own_folder
 
 WRITERS, SECONDS, ROUNDS, TOLD = 8, 2.0, 3, 200
 CHANNEL = "benchmark"

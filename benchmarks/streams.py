@@ -34,11 +34,11 @@ from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, 
 from apps.launcher.data_folders import PROJECT  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.launcher.supervisor import HOST, answers, free_port, python  # noqa: E402
-from tests.databases import clone_database, close_connections  # noqa: E402
-from tests.factories import World, make_conversation, make_member, make_world  # noqa: E402
-from tests.folders import own_folder  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database, close_connections  # noqa: E402
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
+from tests.support.temp_folders import own_folder  # noqa: E402
+from tests.support.worlds.world import World, make_conversation, make_member, make_world  # noqa: E402
 
 WHOLE, QUICK, FEW = 1_000, 100, 10
 COMMITS = 20

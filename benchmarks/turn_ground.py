@@ -21,7 +21,7 @@ from apps.launcher.child_processes import spawn, stop, wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.llm.model_backend import Backend, Reply, Request
-from tests.folders import own_folder
+from tests.support.temp_folders import own_folder
 
 READY_SECONDS = 30
 # What stands in quotes may hold semicolons; it is taken out before statements are told apart.

@@ -26,8 +26,9 @@ from apps.runtime.worker.sync_driver import answer  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn_figures import SKILL_WORDS  # noqa: E402
 from benchmarks.turn_ground import Ground, statements_in  # noqa: E402
-from tests.databases import close_connections, point_to, run_as_superuser  # noqa: E402
-from tests.factories import (  # noqa: E402
+from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import close_connections, point_to, run_as_superuser  # noqa: E402
+from tests.support.worlds.world import (  # noqa: E402
     World,
     let_everything_in,
     make_identity_card,
@@ -38,7 +39,6 @@ from tests.factories import (  # noqa: E402
     make_skill,
     make_world,
 )
-from tests.settings import PREFIX  # noqa: E402
 
 CUSTOMER = "http:abc123"
 

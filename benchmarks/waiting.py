@@ -32,9 +32,9 @@ from apps.launcher.supervisor import python  # noqa: E402
 from benchmarks.chaos_books import waits_of  # noqa: E402
 from benchmarks.chaos_customers import Thread, send  # noqa: E402
 from benchmarks.chaos_ground import Ground, ground  # noqa: E402
-from tests.databases import close_connections  # noqa: E402
-from tests.factories import make_persona, make_world  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import close_connections  # noqa: E402
+from tests.support.worlds.world import make_persona, make_world  # noqa: E402
 
 RATE, MEGABYTES, FACTOR = 0.9, 256, 2.0
 MODEL_SECONDS = 2.0

@@ -18,18 +18,18 @@ from pytest_django import DjangoDbBlocker
 from xdist import is_xdist_worker
 
 from apps.launcher.postgres import Postgres
-from tests.build_counts import IS_HELD, above, begin_counting, counted_statements, counts, limits
-from tests.committing import committing
-from tests.databases import clone_database, close_connections, leave_alone, point_to
-from tests.factories import make_world
-from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
-from tests.standing_clones import StandingClones
-from tests.standing_in import base_url, shared_url, standin, standing_in
-from tests.standing_worlds import STANDING
-from tests.tool_fixtures import asked_server, reaching, served
-from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
-from tests.wholeness import IS_FAST, whole_or
+from tests.support.build_counts import IS_HELD, above, begin_counting, counted_statements, counts, limits
+from tests.support.coverage_tracing import EVERYTHING, import_kernel, is_traced, untraced
+from tests.support.database.clone_pool import StandingClones
+from tests.support.database.clones import clone_database, close_connections, leave_alone, point_to
+from tests.support.database.committed_worlds import STANDING
+from tests.support.database.committing_fixture import committing
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server
+from tests.support.sampling import IS_FAST, whole_or
+from tests.support.servers.standin_model import base_url, shared_url, standin, standing_in
+from tests.support.servers.tool_server_fixtures import asked_server, reaching, served
+from tests.support.worlds.world import make_world
 
 # Fixtures of every folder, beside those below.
 __all__ = [

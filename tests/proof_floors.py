@@ -9,7 +9,7 @@ from tests.conventions.coverage_floors import main as floors
 
 REPORT = "coverage-floors.json"
 COMMAND = (
-    *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.twice", "-m", "kernel"),
+    *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.support.run_twice_plugin", "-m", "kernel"),
     *("--cov", "--cov-config=tests/conventions/kernel.coveragerc", f"--cov-report=json:{REPORT}"),
 )
 

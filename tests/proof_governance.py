@@ -26,12 +26,12 @@ from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
 from apps.standin.thread_server import running_standin  # noqa: E402
-from tests.databases import clone_database  # noqa: E402
 from tests.random_acts.acts.registry import DEEDS  # noqa: E402
 from tests.random_acts.mutants import MUTANTS, taken_away  # noqa: E402
 from tests.random_acts.walk import Governance, Told  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database  # noqa: E402
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
 
 WHOLE, QUICK = (60, 50), (6, 30)
 COLUMNS = ("runs", "steps", "acts tried", "done", "refused", "sessions", "violations", "seconds")

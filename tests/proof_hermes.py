@@ -17,11 +17,11 @@ import django
 django.setup()
 
 from apps.governance.models import Proposal  # noqa: E402  # after Django's set-up
-from tests.databases import clone_database  # noqa: E402
 from tests.random_acts.crowded_inbox import Inbox, open_inbox, play  # noqa: E402
 from tests.random_acts.proposal_liveness import dead_ends, lost, needing_rebase  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database  # noqa: E402
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
 
 WHOLE, QUICK = 1000, 100
 SHOWN = 5

@@ -17,12 +17,12 @@ import django
 
 django.setup()
 
-from tests.databases import clone_database, close_connections  # noqa: E402  # after Django's set-up
 from tests.durability.mutants import DURABLE  # noqa: E402
 from tests.governance.mutant_runner import Outcome, Standing, failing_anyway, run_all  # noqa: E402
 from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402  # after Django's set-up
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database, close_connections  # noqa: E402  # after Django's set-up
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402  # after Django's set-up
 
 # One of the database that is fast, and one of the code.
 QUICK = ("skills_skill: skills_skill_tenant", "personas_persona: refuse_illegal_transition", "grants lift it")

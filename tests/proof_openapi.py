@@ -21,7 +21,7 @@ import django
 
 django.setup()
 
-from tests.openapi_cases import (  # noqa: E402  # after Django's set-up
+from tests.support.openapi.generated_requests import (  # noqa: E402  # after Django's set-up
     Operation,
     answer_to,
     covering_cases,
@@ -32,9 +32,9 @@ from tests.openapi_cases import (  # noqa: E402  # after Django's set-up
     operations,
     said_by,
 )
-from tests.openapi_ground import Ground, Somebody, standing_ground  # noqa: E402
-from tests.openapi_judging import Case, Found, flaws_of  # noqa: E402
-from tests.openapi_over_mcp import replay  # noqa: E402
+from tests.support.openapi.mcp_replay import replay  # noqa: E402
+from tests.support.openapi.response_checks import Case, Found, flaws_of  # noqa: E402
+from tests.support.openapi.two_tenants import Ground, Somebody, standing_ground  # noqa: E402
 
 # One lawful and one unlawful by chance, and the document's own of rows of theirs by everybody; how addresses answer for rows of
 # another tenant, `tests/governance/isolation/test_isolation_over_rest.py` asks in every run.

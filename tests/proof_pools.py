@@ -17,11 +17,11 @@ import django
 django.setup()
 
 from apps.launcher.child_processes import CannotStart  # noqa: E402  # after Django's set-up
-from tests.databases import clone_database, close_connections  # noqa: E402
 from tests.governance.pool_interleaving import CLIENTS, KINDS, inhabit, interleave  # noqa: E402
-from tests.governance.pooling import WAYS  # noqa: E402
-from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
+from tests.support.database.clones import clone_database, close_connections  # noqa: E402
+from tests.support.database.connection_pools import WAYS  # noqa: E402
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
 
 WHOLE, QUICK = 34_000, 1_200
 

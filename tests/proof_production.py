@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from apps.launcher.data_folders import PROJECT
-from tests.image import ABSENT, EVERY_MODULE, NOT_FOR_PRODUCTION, REFUSING, copy_image, run_in_image
+from tests.support.image_files import ABSENT, EVERY_MODULE, NOT_FOR_PRODUCTION, REFUSING, copy_image, run_in_image
 
 QUICK = ("requirements.lock",)
 WHOLE = (*QUICK, "requirements-s3.lock")

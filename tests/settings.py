@@ -2,7 +2,7 @@
 
 import os
 
-from tests.folders import own_folder, sweep_folders
+from tests.support.temp_folders import own_folder, sweep_folders
 
 PREFIX = "preceptor_test"
 

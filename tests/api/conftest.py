@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.factories import World, make_world
-from tests.surfaces.api.asking import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["admin", "bot", "operator", "other", "world"]
 

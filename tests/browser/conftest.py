@@ -18,20 +18,20 @@ from apps.launcher.child_processes import wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.launcher.supervisor import HOST, answers, free_port
-from tests.browser.running import Flow
-from tests.databases import clone_database, close_connections, point_to
-from tests.factories import World, make_world
-from tests.flows.running_product import RunningProduct
-from tests.flows.shared_product import (
+from tests.settings import PREFIX
+from tests.support.database.clones import clone_database, close_connections, point_to
+from tests.support.drivers.live_product import Flow
+from tests.support.servers.running_product import RunningProduct
+from tests.support.servers.shared_product import (
     SharedProduct,
     has_failed,
     kept_for_stories,
     pytest_runtest_makereport,
     pytest_runtest_teardown,
 )
-from tests.patience import PATIENCE_SECONDS
-from tests.settings import PREFIX
-from tests.surfaces.console.furnishing import furnished
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown"]
 SCREENSHOTS = PROJECT / "screenshots"

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.accessibility import flaws_in_windows, too_wide
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
+from tests.support.drivers.accessibility import flaws_in_windows, too_wide
 
 pytestmark = pytest.mark.browser
 STYLE = "css => { const sheet = new CSSStyleSheet(); sheet.replaceSync(css); document.adoptedStyleSheets.push(sheet) }"

@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility import flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.commenting import make_comment, make_proposal
-from tests.factories import make_world
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import flaws_in_windows
+from tests.support.drivers.console_client import page_of
+from tests.support.factories.comments import make_comment, make_proposal
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.browser
 

@@ -11,11 +11,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.launcher.supervisor import HOST
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
-from tests.browser.accessibility import UNFOLD, flaws, take_picture, too_wide
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.factories import PASSWORD, World, make_skill
-from tests.surfaces.console.browsing import page_of, paths, signed_in
-from tests.wholeness import share_of
+from tests.support.drivers.accessibility import UNFOLD, flaws, take_picture, too_wide
+from tests.support.drivers.console_client import page_of, paths, signed_in
+from tests.support.sampling import share_of
+from tests.support.worlds.world import PASSWORD, World, make_skill
 
 pytestmark = pytest.mark.browser
 

@@ -6,14 +6,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.conversations.actions import take_over_conversation
 from apps.desk.models import Draft
-from tests.actions.conversing import lines
-from tests.browser.accessibility import UNFOLD, flaws_in_lights, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
-from tests.factories import make_conversation, make_world
-from tests.surfaces.console.browsing import page_of
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights, take_picture
+from tests.support.drivers.browser_steps import go_by_keys
+from tests.support.drivers.console_client import page_of
+from tests.support.drivers.conversation import lines
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.worlds.world import make_conversation, make_world
 
 pytestmark = pytest.mark.browser
 

@@ -8,13 +8,13 @@ from apps.desk.models import Draft
 from apps.governance.database.actor_transaction import acting
 from apps.learning.lessons.models import LearningVersion, Lesson
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply
-from tests.browser.flowing import look, visit
-from tests.browser.running import Flow, awaited
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_persona, make_world
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.teaching import ASKED, DRAFTED, SENT, lessons_of, make_version, versions_of
+from tests.support.drivers.browser_steps import look, visit
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.drivers.conversation import reply
+from tests.support.drivers.live_product import Flow, awaited
+from tests.support.factories.lessons import ASKED, DRAFTED, SENT, lessons_of, make_version, versions_of
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 EXAMPLES = "Drafts of yours that an operator corrected"

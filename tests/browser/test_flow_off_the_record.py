@@ -9,13 +9,13 @@ from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction.models import Extraction
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
-from tests.actions.conversing import reply, tool
-from tests.browser.accessibility import UNFOLD, flaws
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.running import Flow, awaited
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_persona, make_world
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.support.drivers.accessibility import UNFOLD, flaws
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.drivers.conversation import reply, tool
+from tests.support.drivers.live_product import Flow, awaited
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SAID = "xyzzyplugh"

@@ -7,12 +7,12 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
-from tests.actions.conversing import prompt
-from tests.browser.flowing import look, prefix, visit
-from tests.browser.running import Flow
 from tests.browser.test_console import sign_in
-from tests.factories import make_persona, make_world
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.support.drivers.browser_steps import look, prefix, visit
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.drivers.conversation import prompt
+from tests.support.drivers.live_product import Flow
+from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ADDED = "Never name a carrier."

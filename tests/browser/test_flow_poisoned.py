@@ -10,14 +10,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from tests.actions.conversing import reply, tool
-from tests.browser.accessibility import UNFOLD, flaws
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.running import Flow
 from tests.browser.test_console import sign_in
-from tests.deciding import again
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.support.drivers.accessibility import UNFOLD, flaws
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.drivers.conversation import reply, tool
+from tests.support.drivers.live_product import Flow
+from tests.support.factories.bulk_decisions import again
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 INBOX = list_of(Proposal)

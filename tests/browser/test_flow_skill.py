@@ -8,12 +8,12 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
-from tests.actions.conversing import prompt, reply, tool
-from tests.browser.flowing import look, prefix, visit
-from tests.browser.running import Flow, awaited
 from tests.browser.test_console import sign_in_by_form
-from tests.factories import World, make_persona, make_world
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.support.drivers.browser_steps import look, prefix, visit
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.drivers.conversation import prompt, reply, tool
+from tests.support.drivers.live_product import Flow, awaited
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

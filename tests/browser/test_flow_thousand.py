@@ -9,13 +9,13 @@ from apps.governance.models import Proposal
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.browser.accessibility import flaws
 from tests.browser.conftest import DATABASE, SCREENSHOTS, Console
-from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
 from tests.browser.test_keys import APPROVE, INBOX, REJECT, press, states
-from tests.deciding import make_drafts
-from tests.factories import World, make_persona, make_world
+from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.browser_steps import go_by_keys
+from tests.support.factories.bulk_decisions import make_drafts
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 THOUSAND = 1_000

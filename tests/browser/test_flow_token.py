@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, Page, Response
 from apps.console.site import PAGES, site
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
-from tests.browser.accessibility import flaws
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.console.accounts.test_second_factor import LOGIN, places
-from tests.factories import World
-from tests.surfaces.console.browsing import decision_of, list_of, page_of, paths
+from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.console_client import decision_of, list_of, page_of, paths
+from tests.support.worlds.world import World
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # Shorter ones stand in any page.

@@ -7,14 +7,14 @@ from playwright.sync_api import Page, expect
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.health.beat_monitor import set_alarms
 from apps.runtime.models import ModelCall
-from tests.browser.accessibility import UNFOLD, WIDER, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
 from tests.console.dashboard.test_health import rung
-from tests.explaining import Explained, explain
-from tests.factories import make_persona, make_world
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import UNFOLD, WIDER, flaws_in_lights
+from tests.support.drivers.console_client import page_of
+from tests.support.factories.explained_replies import Explained, explain
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import make_persona, make_world
 
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser

@@ -6,12 +6,12 @@ from playwright.sync_api import Browser, Page, expect
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.skills.proposals import propose_deprecation, propose_revision
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import list_of
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.browser_steps import go_by_keys
+from tests.support.drivers.console_client import list_of
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.browser
 INBOX = list_of(Proposal)

@@ -8,13 +8,13 @@ from apps.learning.contradictions.models import Contradiction
 from apps.learning.distillation.models import TierRun
 from apps.learning.reflection.models import Reflection
 from apps.memory.models import MemoryTier
-from tests.browser.accessibility import UNFOLD, flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.contradicting import make_contradiction
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.surfaces.console.furnishing import make_run
-from tests.teaching import make_cluster, make_example, make_lesson, make_version, versions_of
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.factories.contradictions import make_contradiction
+from tests.support.factories.lessons import make_cluster, make_example, make_lesson, make_version, versions_of
+from tests.support.worlds.furnished_tenant import make_run
 
 DAYS = "/admin/learning/reflection/"
 pytestmark = pytest.mark.browser

@@ -5,12 +5,12 @@ from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
 from apps.runtime.turns.operator_replies import turn_down
-from tests.browser.accessibility import flaws
 from tests.browser.conftest import Console
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_world
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.waiting import make_waiting_draft
+from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.factories.desk import make_waiting_draft
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.browser
 

@@ -5,10 +5,10 @@ from playwright.sync_api import Page
 
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall
-from tests.browser.accessibility import UNFOLD, flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import UNFOLD, flaws, take_picture
+from tests.support.drivers.console_client import page_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import make_world
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.browser
 

@@ -11,15 +11,15 @@ from apps.launcher.postgres import Postgres
 from apps.personas.models import Persona
 from apps.review.proposal_submission import ask
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import reply
-from tests.browser.accessibility import UNFOLD, flaws_in_lights
 from tests.browser.conftest import DATABASE, SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_world
 from tests.flows.test_off_the_record import SENTINEL, tables_with
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of
-from tests.surfaces.console.furnishing import furnished
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights
+from tests.support.drivers.console_client import page_of
+from tests.support.drivers.conversation import reply
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.browser
 STYLE = "Sing every answer, from the first word to the last."

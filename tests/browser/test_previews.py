@@ -3,11 +3,11 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import make_persona, make_world
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.console_client import page_of
+from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = pytest.mark.browser
 

@@ -6,16 +6,16 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.desk.reports.models import Report
 from apps.governance.database.actor_transaction import acting
-from tests.actions.conversing import reply
-from tests.browser.accessibility import flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.flowing import look
-from tests.browser.running import Flow, awaited
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_persona, make_world
-from tests.reporting import ASKED, INSTEAD, SAID, WHY, make_reply, make_report_of
-from tests.surfaces.console.browsing import page_of
-from tests.teaching import lessons_of
+from tests.support.drivers.accessibility import flaws_in_windows, take_picture
+from tests.support.drivers.browser_steps import look
+from tests.support.drivers.console_client import page_of
+from tests.support.drivers.conversation import reply
+from tests.support.drivers.live_product import Flow, awaited
+from tests.support.factories.lessons import lessons_of
+from tests.support.factories.reports import ASKED, INSTEAD, SAID, WHY, make_reply, make_report_of
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.console_client import list_of, page_of
 
 pytestmark = pytest.mark.browser
 

@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.models import Proposal
-from tests.browser.accessibility import UNFOLD, flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.commenting import make_proposal
-from tests.factories import make_world
-from tests.filtering import HIGH, make_filter
-from tests.surfaces.console.browsing import list_of
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_windows, take_picture
+from tests.support.drivers.console_client import list_of
+from tests.support.factories.comments import make_proposal
+from tests.support.factories.saved_filters import HIGH, make_filter
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.browser
 INBOX = list_of(Proposal)

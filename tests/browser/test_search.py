@@ -7,10 +7,10 @@ from playwright.sync_api import Browser, Page, expect
 from apps.governance.database.actor_transaction import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from tests.browser.accessibility import flaws, flaws_in_lights, flaws_in_windows, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.flowing import go_by_keys
 from tests.browser.test_console import sign_in
+from tests.support.drivers.accessibility import flaws, flaws_in_lights, flaws_in_windows, take_picture
+from tests.support.drivers.browser_steps import go_by_keys
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

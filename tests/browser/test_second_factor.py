@@ -4,11 +4,11 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.authenticating import Device
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import PASSWORD, make_world
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.authenticator_device import Device
+from tests.support.worlds.world import PASSWORD, make_world
 
 pytestmark = pytest.mark.browser
 

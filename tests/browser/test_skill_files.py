@@ -8,11 +8,11 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from apps.skills.models import Skill
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.surfaces.console.browsing import list_of
-from tests.zipping import SKILL_MD, a_skill, a_zip
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.console_client import list_of
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
 
 pytestmark = pytest.mark.browser
 

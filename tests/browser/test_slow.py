@@ -6,11 +6,11 @@ from playwright.sync_api import Page, Route, expect
 
 from apps.governance.database.actor_transaction import acting
 from apps.skills.models import Skill
-from tests.browser.accessibility import flaws_in_lights
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import make_skill
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import flaws_in_lights
+from tests.support.drivers.console_client import page_of
+from tests.support.worlds.world import make_skill
 
 pytestmark = pytest.mark.browser
 

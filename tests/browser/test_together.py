@@ -9,11 +9,11 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.actions import snooze_proposal
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
-from tests.browser.accessibility import flaws, take_picture
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.deciding import make_drafts, states
-from tests.surfaces.console.browsing import list_of
+from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.console_client import list_of
+from tests.support.factories.bulk_decisions import make_drafts, states
 
 pytestmark = pytest.mark.browser
 

@@ -6,11 +6,11 @@ from playwright.sync_api import Page
 
 from apps.governance.database.actor_transaction import acting
 from apps.tools.models import ToolApproval
-from tests.browser.accessibility import UNFOLD, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.surfaces.console.browsing import page_of
-from tests.tooling import make_changed_tool
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_windows
+from tests.support.drivers.console_client import page_of
+from tests.support.factories.external_tools import make_changed_tool
 
 pytestmark = pytest.mark.browser
 

@@ -15,14 +15,14 @@ from apps.launcher.data_folders import PROJECT
 from apps.personas.models import Persona
 from apps.review.proposal_submission import ask
 from apps.runtime.models import Session
-from tests.browser.accessibility import flaws
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.explaining import Explained, explain
-from tests.factories import make_persona, make_profile, make_skill, make_world
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.explained_replies import Explained, explain
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import make_persona, make_profile, make_skill, make_world
 
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser

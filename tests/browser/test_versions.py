@@ -12,11 +12,11 @@ from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule
 from apps.restore.actions import make_checkpoint
 from apps.skills.actions import deprecate_skill
-from tests.browser.accessibility import UNFOLD, flaws_in_lights, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.factories import World, make_rule, make_skill
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights, flaws_in_windows
+from tests.support.drivers.console_client import page_of
+from tests.support.worlds.world import World, make_rule, make_skill
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

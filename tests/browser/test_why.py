@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility import UNFOLD, WIDTHS, flaws_in_windows
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import sign_in
-from tests.explaining import SAID, Explained, explain
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import page_of
+from tests.support.drivers.accessibility import UNFOLD, WIDTHS, flaws_in_windows
+from tests.support.drivers.console_client import page_of
+from tests.support.factories.explained_replies import SAID, Explained, explain
+from tests.support.servers.standin_model import StandIn, standin, standing_in
 
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.browser

@@ -14,10 +14,10 @@ from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditCheck, Proposal
 from apps.personas.actions import amend_persona, propose_patch
 from apps.skills.actions import approve_skill
-from tests.committing import committing
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.reviewing import say_yes
-from tests.surfaces.commands.run import run
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.management_command import run
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.kernel
 

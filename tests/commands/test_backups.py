@@ -20,10 +20,10 @@ from apps.operations.backup.postgres_programs import ProgramFailed, run_program
 from apps.operations.backup.restore_drill import other_prompts
 from apps.personas.models import Persona
 from apps.tenants.policy_sync.drift import drift
-from tests.committing import committing
-from tests.factories import World, make_persona, make_profile, make_skill, make_world
-from tests.surfaces.commands.run import run
-from tests.wholeness import IS_WHOLE
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.management_command import run
+from tests.support.sampling import IS_WHOLE
+from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
 __all__ = ["committing"]
 

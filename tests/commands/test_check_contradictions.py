@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from apps.learning.contradictions.scan_runs import claim_look
-from tests.contradicting import contradict_oneself
-from tests.factories import World, make_persona, make_world
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.factories.contradictions import contradict_oneself
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from apps.tenants.accounts.staff_access import is_staff
 from apps.tenants.models import User
-from tests.factories import make_user
+from tests.support.worlds.world import make_user
 
 
 @pytest.mark.django_db

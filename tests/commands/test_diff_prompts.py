@@ -17,9 +17,12 @@ from apps.skills.actions import approve_skill, deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import say, take, tell
-from tests.committing import committing
-from tests.factories import (
+from tests.runtime.turns.test_broken_dependencies import break_in
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.conversation import say, take, tell
+from tests.support.drivers.management_command import Seen, run
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import (
     World,
     make_block,
     make_event,
@@ -29,9 +32,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.runtime.turns.test_broken_dependencies import break_in
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.commands.run import Seen, run
 
 __all__ = ["committing", "standin", "standing_in"]
 

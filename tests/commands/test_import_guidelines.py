@@ -11,9 +11,9 @@ from apps.governance.models import Proposal
 from apps.launcher.data_folders import PROJECT
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
-from tests.factories import World, make_world
 from tests.learning.extraction.test_guidelines import ASK, SUBFLOW
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.launcher.data_folders import PROJECT
-from tests.factories import World, make_world
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import World, make_world
 
 REAL = PROJECT.parent / "shared" / "data" / "tau_airline_transcripts.jsonl"
 Import = Callable[..., Seen]

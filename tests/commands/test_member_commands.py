@@ -11,8 +11,8 @@ from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import User
-from tests.factories import PASSWORD, World, make_world, member_of
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import PASSWORD, World, make_world, member_of
 
 pytestmark = pytest.mark.django_db
 

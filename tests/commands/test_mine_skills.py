@@ -16,8 +16,8 @@ from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 from apps.standin.thread_server import running_standin
 from tests.commands.test_import_transcripts import REAL
-from tests.factories import World, make_world
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

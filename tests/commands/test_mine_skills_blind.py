@@ -15,8 +15,8 @@ from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 from tests.commands.test_import_transcripts import REAL
 from tests.commands.test_mine_skills import mine, standin, world
-from tests.factories import World
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.worlds.world import World
 
 __all__ = ["standin", "world"]
 pytestmark = [

@@ -12,9 +12,9 @@ from apps.personas.models import Persona
 from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_persona, make_profile, make_skill, make_world
 from tests.restore.restore_scenario import only
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apps.launcher.data_folders import PROJECT
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
 
 
 def seen(file: Path, *words: str) -> list[dict[str, Any]]:

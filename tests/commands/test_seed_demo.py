@@ -15,7 +15,7 @@ from apps.governance.policy.table import Act
 from apps.tenants.accounts.people import dismiss
 from apps.tenants.authentication.actor_resolution import agent_of_token, member_named, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, ModelPrice, User
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
 
 pytestmark = pytest.mark.django_db
 

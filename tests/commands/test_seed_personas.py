@@ -7,8 +7,8 @@ from apps.personas.actions import amend_persona
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 from apps.personas.templates import BUSINESS, persona_templates
 from apps.tenants.authentication.actor_resolution import tenant_named
-from tests.factories import make_world
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.worlds.world import make_world
 
 AGENTS = {"support", "sales", "billing-ops", "onboarding", "text-reply", "web-chat", "follow-up-drafter"}
 

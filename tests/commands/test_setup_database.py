@@ -11,9 +11,9 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from apps.launcher.postgres import Postgres
 from apps.tenants.policy_sync.drift import drift
-from tests.databases import clone_database, close_connections, point_to
 from tests.settings import PREFIX
-from tests.surfaces.commands.run import run
+from tests.support.database.clones import clone_database, close_connections, point_to
+from tests.support.drivers.management_command import run
 
 NAME = f"{PREFIX}_setup"
 

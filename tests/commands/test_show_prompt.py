@@ -11,12 +11,12 @@ from apps.prompt.instruction_texts import DEFAULT_PROMPT
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import CUSTOMER, prompt, say
-from tests.committing import committing
-from tests.factories import World, make_memory, make_persona, make_profile, make_rule, make_skill, make_world
 from tests.runtime.turns.test_broken_dependencies import break_in
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.commands.run import Seen, run
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.conversation import CUSTOMER, prompt, say
+from tests.support.drivers.management_command import Seen, run
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_rule, make_skill, make_world
 
 __all__ = ["committing", "standin", "standing_in"]
 

@@ -9,9 +9,9 @@ from skills_ref import validate
 from apps.governance.database.actor_transaction import acting
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
-from tests.factories import World, approve_opened, make_skill, make_skill_with_file, make_world
-from tests.surfaces.commands.run import Seen, run
-from tests.zipping import SKILL_MD, a_skill, a_zip
+from tests.support.drivers.management_command import Seen, run
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
+from tests.support.worlds.world import World, approve_opened, make_skill, make_skill_with_file, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.kill_switches.models import KillSwitch
-from tests.factories import make_world
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.tenants.authentication.actor_resolution import agent_of_token, member_named, tenant_named
 from apps.tenants.models import AgentToken, TenantSettings, User
-from tests.factories import make_world
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import AgentMemory
-from tests.factories import World, make_conversation, make_world
 from tests.learning.extraction.test_lineage import reach
-from tests.surfaces.commands.run import Seen, run
+from tests.support.drivers.management_command import Seen, run
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from tests.factories import World, make_world
-from tests.surfaces.console.browsing import signed_in
+from tests.support.drivers.console_client import signed_in
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["admin", "no_collected_static_files", "operator", "world"]
 

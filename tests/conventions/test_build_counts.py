@@ -8,7 +8,16 @@ import pytest
 from django.db import connection
 
 from apps.launcher.data_folders import PROJECT
-from tests.build_counts import CLONES, FIXED_SET, PROCESSES, STATEMENTS, above, counted_statements, counts, limits
+from tests.support.build_counts import (
+    CLONES,
+    FIXED_SET,
+    PROCESSES,
+    STATEMENTS,
+    above,
+    counted_statements,
+    counts,
+    limits,
+)
 
 # Runs none of the product.
 pytestmark = pytest.mark.unmeasured

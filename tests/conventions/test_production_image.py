@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.launcher.data_folders import PROJECT
-from tests.image import (
+from tests.support.image_files import (
     ABSENT,
     EVERY_MODULE,
     NOT_FOR_PRODUCTION,

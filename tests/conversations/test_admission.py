@@ -21,9 +21,19 @@ from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import SealedSecret, TenantSettings
 from apps.tenants.rules import signature_of
-from tests.actions.conversing import CUSTOMER, calls, lease_runs_out, prompt, reply, sessions, take, tell, tool
-from tests.factories import World, make_event, make_invokable, make_persona, make_profile, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import (
+    CUSTOMER,
+    calls,
+    lease_runs_out,
+    prompt,
+    reply,
+    sessions,
+    take,
+    tell,
+    tool,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_invokable, make_persona, make_profile, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

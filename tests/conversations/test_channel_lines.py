@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.personas.actions import create_identity_card
 from apps.personas.models import IdentityCard
-from tests.factories import World, make_event, make_identity_card, make_neighbour, make_world
+from tests.support.worlds.world import World, make_event, make_identity_card, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -23,8 +23,8 @@ from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotP
 from apps.runtime.turn_store.turn_claim import claim
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.actions.conversing import tell
-from tests.factories import World, make_conversation, make_event, make_world
+from tests.support.drivers.conversation import tell
+from tests.support.worlds.world import World, make_conversation, make_event, make_world
 
 LINES = [Line("customer", "Hi"), Line("agent", "", (ToolCall("c", "look", {"a": 1}, "Found."),))]
 

@@ -26,8 +26,14 @@ from apps.governance.models.base import door_open
 from apps.schedules.actions import draft_schedule
 from apps.tenants.actions import allow_invokable, amend_agent, deactivate_member
 from apps.tenants.authentication.actor_resolution import member_served
-from tests.factories import World, make_member, make_world
-from tests.talking import as_assistant, make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.factories.member_talks import (
+    as_assistant,
+    make_assistant,
+    make_member_overlay,
+    make_talk,
+    tell_assistant,
+)
+from tests.support.worlds.world import World, make_member, make_world
 
 pytestmark = pytest.mark.django_db
 

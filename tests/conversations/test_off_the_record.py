@@ -6,7 +6,7 @@ from apps.conversations.actions import abandon_conversation, resolve_conversatio
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Invalid
-from tests.factories import World, make_event, make_world
+from tests.support.worlds.world import World, make_event, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from apps.governance.errors import Conflicting
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.off_the_record_erasure import forget, forget_all
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import reply, take, tell, tool
-from tests.factories import World, make_conversation, make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

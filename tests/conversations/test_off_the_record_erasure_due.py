@@ -25,10 +25,10 @@ from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, WebhookHealth
-from tests.actions.conversing import reply, take, tell
-from tests.factories import World, make_world
-from tests.hooking import make_webhook
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.webhook_receiver import make_webhook
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,9 @@ from apps.conversations.models import Conversation
 from apps.conversations.ratings import rate_conversation
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
-from tests.actions.conversing import say, tell
-from tests.factories import World, make_conversation, make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import say, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

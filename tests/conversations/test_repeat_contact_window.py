@@ -3,9 +3,9 @@
 import psycopg
 
 from apps.launcher.postgres import Postgres
-from tests.actions.conversing import tell
 from tests.conversations.test_repeat_contacts import came_back, ended
-from tests.factories import make_world
+from tests.support.drivers.conversation import tell
+from tests.support.worlds.world import make_world
 
 
 def test_who_comes_after_seven_days_does_not_come_back(committing: str, postgres: Postgres) -> None:

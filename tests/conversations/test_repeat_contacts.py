@@ -15,8 +15,8 @@ from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
 from apps.tenants.rules import signature_of
-from tests.actions.conversing import CUSTOMER, tell
-from tests.factories import World, make_world
+from tests.support.drivers.conversation import CUSTOMER, tell
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 KEY = "a" * 40

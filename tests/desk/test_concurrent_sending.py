@@ -13,9 +13,9 @@ from apps.desk.models import Draft
 from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import GovernanceError
 from apps.runtime.turns.operator_replies import send_out, write_to_customer
-from tests.actions.conversing import lines, tell
-from tests.factories import World, make_conversation, make_world
-from tests.waiting import make_waiting_draft
+from tests.support.drivers.conversation import lines, tell
+from tests.support.factories.desk import make_waiting_draft
+from tests.support.worlds.world import World, make_conversation, make_world
 
 
 def at_once(deeds: Sequence[Callable[[], object]]) -> list[str]:

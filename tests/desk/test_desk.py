@@ -24,9 +24,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
 from apps.governance.models import ChangeRecord, Taint
 from apps.prompt.prompt_input import SendMode
-from tests.factories import World, make_conversation, make_neighbour, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.desk import make_escalation, make_send_rule, make_waiting_draft
+from tests.support.worlds.world import World, make_conversation, make_neighbour, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -27,11 +27,11 @@ from apps.governance.errors import (
 from apps.runtime.models import Turn
 from apps.runtime.turn_store.turn_journal import history_of
 from apps.runtime.turns.operator_replies import answer_question, hand_back, length_of, send_out, write_to_customer
-from tests.actions.conversing import lines, reply, say, take, tell, turn_of
-from tests.factories import World, make_conversation, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.standing_in import StandIn
-from tests.waiting import make_escalation, make_held_conversation, make_waiting_draft
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.conversation import lines, reply, say, take, tell, turn_of
+from tests.support.factories.desk import make_escalation, make_held_conversation, make_waiting_draft
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

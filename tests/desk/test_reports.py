@@ -14,12 +14,12 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.learning.reply_reports import report_reply
-from tests.actions.conversing import reply, say, tool
-from tests.factories import World, make_conversation, make_event, make_persona, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
-from tests.reporting import SAID, WHY, make_reply, make_report, make_report_of, report_in
-from tests.standing_in import StandIn
-from tests.talking import make_assistant, make_talk
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, Outcome, attempt
+from tests.support.drivers.conversation import reply, say, tool
+from tests.support.factories.member_talks import make_assistant, make_talk
+from tests.support.factories.reports import SAID, WHY, make_reply, make_report, make_report_of, report_in
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 SECRET = "zanzibar-report-canary"

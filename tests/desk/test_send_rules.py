@@ -9,9 +9,9 @@ from apps.llm.model_backend import Reply, Request
 from apps.runtime.models import Turn
 from apps.runtime.turns.operator_replies import send_out
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, say, take, tell, tool
-from tests.factories import World, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from apps.llm.model_backend import Reply, Request
-from tests.actions.conversing import reply, tool
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, tool
+from tests.support.servers.standin_model import StandIn
 
 TASK, ANSWERED = "What is owed?", "Forty euros."
 SAID, RELAYED, PAID = "One moment, please.", "You owe forty euros.", "It is paid back."

@@ -11,9 +11,9 @@ from apps.launcher.postgres import Postgres
 from tests.durability.invariants import watch
 from tests.durability.scenes import Wires, wired
 from tests.durability.stage import Stage, staged
-from tests.standing_clones import StandingClones
-from tests.standing_in import StandIn
-from tests.tool_server import Served
+from tests.support.database.clone_pool import StandingClones
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.tool_server import Served
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 
 from apps.runtime.tools.toolbox import LOST
-from tests.durability.effects import Effects
 from tests.durability.elsewhere import NOTED
 from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
+from tests.support.servers.effects import Effects
 
 __all__ = ["Bill", "Effects", "broken", "counted", "watch"]
 

@@ -21,17 +21,17 @@ from apps.runtime.tools.tool_approvals import let_call
 from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.runtime.worker.sync_driver import answer
 from apps.tools.models import ToolApproval
-from tests.actions.conversing import lines, tell
-from tests.actions.others import allow
 from tests.durability.casting import ANSWERED, CHECKED, PAID, RELAYED, SAID, Cast
-from tests.durability.counter import effects_at
 from tests.durability.delivering import deliver_due
 from tests.durability.invariants import Bill, broken
 from tests.durability.stage import LOOPBACK, Stage
-from tests.factories import make_event, make_invokable, make_world
-from tests.hooking import make_webhook
-from tests.tool_server import Served
-from tests.tooling import make_tool_server
+from tests.support.drivers.conversation import lines, tell
+from tests.support.drivers.external_tool_turns import allow
+from tests.support.factories.external_tools import make_tool_server
+from tests.support.servers.effects_server import effects_at
+from tests.support.servers.tool_server import Served
+from tests.support.servers.webhook_receiver import make_webhook
+from tests.support.worlds.world import make_event, make_invokable, make_world
 
 _numbers = count(1)
 

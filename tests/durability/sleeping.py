@@ -12,7 +12,7 @@ from apps.conversations.models import InboundEvent
 from apps.launcher.child_processes import wait_until
 from apps.runtime.turns.turn_machine import Turning, begin
 from tests.durability.stage import DONE, Stage
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 # How long a lock is waited for that only a sleeper in the middle of writing holds on to.
 LOCK_SECONDS = 2

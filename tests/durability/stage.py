@@ -21,14 +21,14 @@ from apps.memory.actions import create_profile
 from apps.runtime.tools.toolbox import Toolbox
 from apps.runtime.turns.turn_machine import Turning
 from apps.runtime.worker.sync_driver import answer, more_waits
-from tests.actions.conversing import reply, tell
-from tests.durability.counter import effects_at, running_counter
 from tests.durability.invariants import Bill, broken, watch
 from tests.durability.outside_tools import toolbox_at
-from tests.factories import World, make_world
-from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, tell
+from tests.support.servers.effects_server import effects_at, running_counter
+from tests.support.servers.standin_model import StandIn
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_world
 
 _numbers = count(1)
 LOOPBACK = "127.0.0.0/8"

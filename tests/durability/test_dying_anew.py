@@ -12,10 +12,10 @@ from django.db.backends.utils import CursorWrapper
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import lease_runs_out, lines, reply, tell, turn_of
 from tests.durability.invariants import Bill, Effects, broken
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lease_runs_out, lines, reply, tell, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.durability.dying import chosen, crossings_of, dies_at
 from tests.durability.stage import Stage
-from tests.wholeness import whole_or
+from tests.support.sampling import whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 

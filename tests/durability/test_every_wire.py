@@ -4,7 +4,7 @@ import pytest
 
 from tests.durability.dying import crossings_in, dies_in, telling
 from tests.durability.scenes import SCENES, Wires
-from tests.wholeness import share_of, whole_or
+from tests.support.sampling import share_of, whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 

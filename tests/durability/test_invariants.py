@@ -10,11 +10,11 @@ from apps.llm.model_backend import JsonObject, Tool
 from apps.runtime.models import ToolStep
 from apps.runtime.tools.toolbox import Outcome, Toolbox
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import reply, tell, tool
 from tests.durability.invariants import Bill, Effects, broken, counted
 from tests.durability.sentences import AFTER_THE_END
-from tests.factories import make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_world
 
 # A conversation of a customer that says it was opened by another agent's question.
 ASKED_BY_NOBODY = "UPDATE conversations_conversation SET parent_id = id, hops = 1, delegating_turn_id = %(turn)s"

@@ -8,10 +8,10 @@ import pytest
 from django.db import connections
 
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import tell
 from tests.durability.invariants import Effects, broken
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

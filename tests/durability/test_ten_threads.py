@@ -19,12 +19,12 @@ from apps.launcher.postgres import Postgres
 from apps.llm.model_backend import Reply, Request
 from apps.runtime.turns.turn_machine import begin
 from apps.runtime.worker.sync_driver import more_waits
-from tests.actions.conversing import tell
 from tests.durability.invariants import Effects, broken
-from tests.factories import World, make_world
-from tests.patience import PATIENCE_SECONDS
-from tests.standing_in import StandIn
-from tests.wholeness import whole_or
+from tests.support.drivers.conversation import tell
+from tests.support.sampling import whole_or
+from tests.support.servers.standin_model import StandIn
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 

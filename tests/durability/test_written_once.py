@@ -8,9 +8,9 @@ from django.db import IntegrityError, models, transaction
 from apps.conversations.models import InboundEvent, Message
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from tests.actions.conversing import lease_runs_out, reply, take, tell, tool, turn_of
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lease_runs_out, reply, take, tell, tool, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

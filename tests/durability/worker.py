@@ -28,7 +28,7 @@ from tests.durability.casting import Cast  # noqa: E402
 from tests.durability.crossings import ENDINGS, SIDES, Crossings, WatchedModel, WatchedTool  # noqa: E402
 from tests.durability.delivering import deliver_due  # noqa: E402
 from tests.durability.outside_tools import toolbox_at  # noqa: E402
-from tests.standing_in import StandIn  # noqa: E402
+from tests.support.servers.standin_model import StandIn  # noqa: E402
 
 # What a fork shall not have to load again.
 LOADED = (called_elsewhere,)

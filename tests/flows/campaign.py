@@ -28,10 +28,10 @@ from apps.review.models import Comment, SavedFilter
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import take
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
-from tests.flows.obedient import Obedient
-from tests.wholeness import whole_or
+from tests.support.drivers.conversation import take
+from tests.support.sampling import whole_or
+from tests.support.servers.obedient_model import Obedient
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 
 ANN, BOB, SILENT = "http:ann", "http:bob", "http:silent"
 PAIRS = ((ANN, BOB), (BOB, ANN))

@@ -8,8 +8,8 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.flows.running_product import RunningProduct, standing_product
-from tests.flows.shared_product import (
+from tests.support.servers.running_product import RunningProduct, standing_product
+from tests.support.servers.shared_product import (
     SharedProduct,
     kept_for_stories,
     pytest_runtest_makereport,

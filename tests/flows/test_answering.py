@@ -8,10 +8,10 @@ from celery import Celery
 from django.conf import settings
 
 from apps.launcher.child_processes import wait_until
-from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.running_product import RunningProduct
 from tests.flows.test_engine import slow_down
-from tests.patience import PATIENCE_SECONDS
+from tests.support.servers.running_product import RunningProduct
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 ASK = "from apps.runtime.health.worker_ping import answering; print(answering())"

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from apps.runtime.worker.db_thread_pool import Crew
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

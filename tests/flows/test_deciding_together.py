@@ -11,11 +11,11 @@ from apps.governance.policy.table import Act
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision
-from tests.deciding import became, begin, make_drafts, states
-from tests.factories import World, make_world
-from tests.flows.running_product import RunningProduct
-from tests.flows.shared_product import DATABASE
-from tests.patience import PATIENCE_SECONDS
+from tests.support.factories.bulk_decisions import became, begin, make_drafts, states
+from tests.support.servers.running_product import RunningProduct
+from tests.support.servers.shared_product import DATABASE
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 COUNT = 40

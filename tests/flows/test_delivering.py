@@ -12,9 +12,9 @@ from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
 from apps.webhooks.models import Delivery
-from tests.factories import World, make_event, make_persona, make_world
-from tests.hooking import listening, make_webhook
-from tests.patience import PATIENCE_SECONDS
+from tests.support.servers.webhook_receiver import listening, make_webhook
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

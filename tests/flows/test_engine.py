@@ -18,8 +18,8 @@ from apps.runtime.worker.engine import Engine, Limits
 from apps.schedules.models import ScheduleRun
 from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_event, make_persona, make_world
-from tests.scheduling import comes_due, make_schedule
+from tests.support.factories.schedules import comes_due, make_schedule
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

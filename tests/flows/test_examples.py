@@ -11,9 +11,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, tool
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.flows.running_product import RunningProduct
+from tests.support.drivers.conversation import reply, tool
+from tests.support.servers.running_product import RunningProduct
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

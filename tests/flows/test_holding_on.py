@@ -11,9 +11,9 @@ from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.models import Turn
 from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
-from tests.factories import make_event, make_persona, make_world
 from tests.flows.test_engine import asked, slow_down, turn_of
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tests.factories import make_world
-from tests.flows.running_product import RunningProduct
+from tests.support.servers.running_product import RunningProduct
+from tests.support.worlds.world import make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

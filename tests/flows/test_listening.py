@@ -21,8 +21,8 @@ from apps.runtime.turn_store.turn_claim import Claim
 from apps.runtime.turns.model_loop import CALL_SECONDS
 from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
-from tests.factories import World, make_event, make_persona, make_world
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -10,8 +10,8 @@ from apps.demo.http_client import Visitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.supervisor import HOST, free_port
 from apps.runtime.health.beat_monitor import ringing
-from tests.factories import make_persona, make_world
-from tests.flows.running_product import RunningProduct, fetched
+from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

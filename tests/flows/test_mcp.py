@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.factories import make_memory, make_skill, make_world
-from tests.flows.running_product import RunningProduct
-from tests.mcping import GENERATIONS, Door
+from tests.support.drivers.mcp_client import GENERATIONS, Door
+from tests.support.servers.running_product import RunningProduct
+from tests.support.worlds.world import make_memory, make_skill, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 AT_ONCE = 20

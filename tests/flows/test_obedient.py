@@ -19,16 +19,16 @@ from apps.learning.extraction.models import Extraction
 from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.skills.models import Skill
-from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.campaign import ANN, BOB, OUTSIDE, SILENT, Campaign, Side, rows_of, waged
-from tests.flows.obedient import obeying
 from tests.flows.outside import outside_addresses
 from tests.flows.requests_read import read, texts_of
 from tests.prompt.parsing.invisible_characters import hidden_in
 from tests.settings import PREFIX
-from tests.surfaces.api.asking import person_of
-from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of
-from tests.wholeness import whole_or
+from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
+from tests.support.drivers.console_client import list_of, page_of, signed_in, text_of
+from tests.support.drivers.rest_client import person_of
+from tests.support.sampling import whole_or
+from tests.support.servers.obedient_model import obeying
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -15,12 +15,12 @@ from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
-from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.campaign import ANN, BOB, OUTSIDE, Campaign, furnished, rows_of
-from tests.flows.obedient import Obedient, obeying
 from tests.flows.requests_read import read
 from tests.flows.test_obedient import JOURNAL
 from tests.settings import PREFIX
+from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
+from tests.support.servers.obedient_model import Obedient, obeying
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

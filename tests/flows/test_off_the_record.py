@@ -8,10 +8,10 @@ import pytest
 from apps.demo.http_client import Visitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
-from tests.factories import make_persona, make_world
-from tests.flows.running_product import RunningProduct, fetched
-from tests.flows.shared_product import DATABASE
-from tests.patience import PATIENCE_SECONDS
+from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.servers.shared_product import DATABASE
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -10,9 +10,9 @@ from apps.demo.http_client import Visitor
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.child_processes import wait_until
 from apps.runtime.models import Turn
-from tests.factories import World, make_event, make_persona, make_world
-from tests.flows.running_product import RunningProduct, fetched
-from tests.patience import PATIENCE_SECONDS
+from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.flows.running_product import RunningProduct
-from tests.patience import PATIENCE_SECONDS
+from tests.support.servers.running_product import RunningProduct
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

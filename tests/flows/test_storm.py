@@ -15,8 +15,8 @@ from apps.runtime.limits.circuit_breaker import CALLS_TO_JUDGE
 from apps.runtime.models import CircuitBreaker, Turn
 from apps.runtime.worker.engine import Engine, Limits
 from apps.standin.thread_server import running_standin
-from tests.factories import World, make_event, make_persona, make_world
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -17,8 +17,8 @@ from apps.runtime.models import ModelCall, Session, Turn
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.authentication.actor_resolution import tenant_named
-from tests.actions.conversing import unmarked
-from tests.flows.running_product import RunningProduct, fetched
+from tests.support.drivers.conversation import unmarked
+from tests.support.servers.running_product import RunningProduct, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -8,8 +8,8 @@ from apps.demo.http_client import Visitor
 from apps.demo.story_steps import DidNotHold
 from apps.governance.database.actor_transaction import acting
 from apps.skills.models import Skill
-from tests.factories import PASSWORD, make_limit, make_skill, make_world
-from tests.flows.running_product import RunningProduct
+from tests.support.servers.running_product import RunningProduct
+from tests.support.worlds.world import PASSWORD, make_limit, make_skill, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.flows.conftest import seed_demo
-from tests.flows.running_product import RunningProduct
 from tests.flows.test_story import play
 from tests.settings import LIVE_MODEL
+from tests.support.servers.running_product import RunningProduct
 
 pytestmark = pytest.mark.live
 

@@ -13,8 +13,8 @@ from apps.conversations.models import Message
 from apps.demo.http_client import Visitor
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
-from tests.factories import World, make_persona, make_world
-from tests.flows.running_product import RunningProduct, fetched
+from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 

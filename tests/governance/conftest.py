@@ -8,13 +8,13 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.databases import clone_database, close_connections, point_to, run_as_superuser
-from tests.factories import make_world
-from tests.governance.filled import Filled, fill
-from tests.mcping import door
-from tests.standing_in import StandIn
-from tests.standing_worlds import STANDING
-from tests.tracing import untraced
+from tests.support.coverage_tracing import untraced
+from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
+from tests.support.database.committed_worlds import STANDING
+from tests.support.drivers.mcp_client import door
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.world import make_world
 
 __all__ = ["door"]
 

@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.database_drift.role_grants import governed_models
 from apps.governance.models import ChangeRecord, Governed, Refusal
 from apps.governance.policy.table import POLICY, Act
-from tests.governance.scenes import Scene
+from tests.support.worlds.lawful_acts import Scene
 
 # The database stamps these, and nobody chooses the tenant.
 STAMPED = {"id", "tenant", "version", "created_at", "updated_at"}

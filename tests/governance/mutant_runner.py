@@ -22,11 +22,11 @@ from apps.console.site import site
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from config.celery import app
-from tests.databases import clone_database, close_connections
-from tests.folders import own_folder
 from tests.governance.mutants import CodeMutant, Mutant
 from tests.settings import PREFIX
-from tests.standing_in import StandIn
+from tests.support.database.clones import clone_database, close_connections
+from tests.support.servers.standin_model import StandIn
+from tests.support.temp_folders import own_folder
 
 LIMIT_SECONDS = 300
 FAILED = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection
 
-from tests.governance.tables import forced_tables, tenant_tables
+from tests.support.database.catalog import forced_tables, tenant_tables
 
 # The tests that are tried, in their order: what a protection is for first, and the list of all walls last.
 LISTED = ("tests/governance/database/test_database_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)

@@ -12,8 +12,8 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting
-from tests.factories import World
-from tests.governance.tables import tenant_tables
+from tests.support.database.catalog import tenant_tables
+from tests.support.worlds.world import World
 
 NOWHERE = 987_654_321
 # Words of one answer alone: against forged forms, and for the scripts that it names.

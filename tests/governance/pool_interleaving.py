@@ -15,7 +15,7 @@ from apps.governance.database.actor_transaction import acting, one_shot
 from apps.memory.actions import amend_profile
 from apps.memory.models import CustomerProfile
 from apps.skills.models import Skill
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 
 CLIENTS = 64
 TENANTS = 8

@@ -16,7 +16,7 @@ import psycopg
 from django.apps import apps
 from django.db.models import Field, Model
 
-from tests.governance.tables import TENANT_COLUMN, tenant_tables
+from tests.support.database.catalog import TENANT_COLUMN, tenant_tables
 
 Row = dict[str, Any]  # Any: whatever a column holds
 DAY = re.compile(r"\d{4}-\d\d-\d\d")

@@ -36,10 +36,17 @@ from apps.schedules.actions import deprecate_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tools.models import ToolApproval
-from tests.commenting import comment_in
-from tests.contradicting import make_contradiction
-from tests.distilled import make_tier
-from tests.factories import (
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.comments import comment_in
+from tests.support.factories.contradictions import make_contradiction
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.external_tools import call_in
+from tests.support.factories.lessons import make_cluster, make_example, make_version
+from tests.support.factories.memory_tiers import make_tier
+from tests.support.factories.notes import make_note
+from tests.support.factories.reports import report_in
+from tests.support.factories.schedules import make_paused_schedule, make_schedule, make_schedule_draft
+from tests.support.worlds.world import (
     World,
     make_conversation,
     make_persona,
@@ -47,13 +54,6 @@ from tests.factories import (
     make_skill,
     make_switch,
 )
-from tests.noting import make_note
-from tests.reporting import report_in
-from tests.reviewing import say_yes
-from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
-from tests.teaching import make_cluster, make_example, make_version
-from tests.tooling import call_in
-from tests.waiting import make_escalation, make_waiting_draft
 
 
 @dataclass(frozen=True)

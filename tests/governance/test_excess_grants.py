@@ -7,8 +7,8 @@ from apps.governance.actors import Role
 from apps.governance.policy.table import default_grants
 from apps.tenants.grants.excess_grants import grants_beyond_floor
 from apps.tenants.policy_sync.drift import drift
-from tests.factories import make_world
 from tests.governance.database.test_walls_on_committed_rows import grant_to
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.kernel
 

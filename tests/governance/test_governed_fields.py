@@ -14,11 +14,11 @@ from apps.governance.errors import GovernanceError, UngovernedWrite
 from apps.governance.governed_write import governed, recorded_values
 from apps.governance.models import Taint
 from apps.governance.policy.table import POLICY, Act, codename
-from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.governed_fields import CHANGING, another, columns, is_state, records, refused, stored
-from tests.governance.scenes import Scene, set_scene
-from tests.talking import make_member_overlay
-from tests.wholeness import share_of
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.member_talks import make_member_overlay
+from tests.support.sampling import share_of
+from tests.support.worlds.lawful_acts import Scene, set_scene
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]

@@ -29,10 +29,10 @@ from apps.skills.actions import amend_skill, approve_skill, discard_skill, draft
 from apps.skills.models import Skill
 from apps.tenants.actions import allow_invokable, create_agent
 from apps.tenants.models import Agent
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.governance.books import records
-from tests.reviewing import say_yes
-from tests.scheduling import plan_of
+from tests.support.audit_records import records
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.schedules import plan_of
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -15,9 +15,9 @@ from psycopg import errors
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.tenants.checks import roles_apart
-from tests.committing import committing as committing  # noqa: PLC0414  # a fixture by its own name
-from tests.factories import World, make_world
 from tests.settings import PREFIX
+from tests.support.database.committing_fixture import committing as committing  # noqa: PLC0414  # a fixture by its own name
+from tests.support.worlds.world import World, make_world
 
 JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
 WALLS = """

@@ -13,7 +13,7 @@ from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, door_open
 from apps.skills.models import Skill
 from apps.tenants.models import AgentToken
-from tests.factories import World, make_skill, make_world
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -26,10 +26,18 @@ from apps.skills.models import Skill
 from apps.tenants.actions import create_agent
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent
-from tests.actions.conversing import calls, lines, reply, take, tell, tool, turn_of
-from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.conversation import calls, lines, reply, take, tell, tool, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
+    World,
+    make_conversation,
+    make_memory,
+    make_persona,
+    make_profile,
+    make_skill,
+    make_world,
+)
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -18,7 +18,7 @@ from apps.launcher.child_processes import GUARDIAN, CannotStart, is_alive, spawn
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.demo import Seed
 from apps.launcher.supervisor import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]
 

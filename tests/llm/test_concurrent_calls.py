@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from apps.llm.model_backend import AsyncBackend, ConnectionLost, JsonObject, Listener, Reply, Request, TimedOut
-from tests.patience import PATIENCE_SECONDS
-from tests.rules.looping import HELLO, ask, silent, within_loop
-from tests.rules.standin_http import bill, call, until
+from tests.support.drivers.async_backend import HELLO, ask, silent, within_loop
+from tests.support.drivers.standin_http import bill, call, until
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

@@ -14,8 +14,8 @@ from apps.runtime.turn_store.claimed_endpoint import nowhere_else
 from apps.runtime.worker.model_clients import Clients
 from apps.standin.thread_server import running_standin
 from apps.tenants.endpoints.decrypted_endpoint import Reached
-from tests.rules.looping import HELLO
-from tests.rules.standin_http import requests_of
+from tests.support.drivers.async_backend import HELLO
+from tests.support.drivers.standin_http import requests_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

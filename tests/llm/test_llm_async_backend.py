@@ -27,9 +27,9 @@ from apps.llm.model_backend import (
     UnknownStopReason,
 )
 from apps.standin.thread_server import running_standin
-from tests.patience import PATIENCE_SECONDS
-from tests.rules.looping import HELLO, ask, silent, within_loop
-from tests.rules.standin_http import call, requests_of
+from tests.support.drivers.async_backend import HELLO, ask, silent, within_loop
+from tests.support.drivers.standin_http import call, requests_of
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

@@ -33,7 +33,7 @@ from apps.llm.model_backend import (
     WhoActs,
 )
 from apps.standin.thread_server import running_standin
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

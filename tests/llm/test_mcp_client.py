@@ -20,7 +20,7 @@ from apps.llm.mcp_client.client import _Open, _told, call_tool, list_tools
 from apps.llm.mcp_client.guarded_transport import LimitedTransport
 from apps.llm.mcp_client.tool_server import Answer, Lost, NotAsked, Place, ToolServerFailed
 from apps.outbound.ssrf import INSIDE
-from tests.tool_server import Served, running_tool_server
+from tests.support.servers.tool_server import Served, running_tool_server
 
 pytestmark = pytest.mark.pure
 

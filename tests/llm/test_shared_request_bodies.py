@@ -11,7 +11,7 @@ import pytest
 from apps.llm.anthropic.shared_request_bodies import body_of
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import BackendError, BadRequest, MessageMark, Request, SystemBlock, Tool
-from tests.rules.looping import HELLO, ask
+from tests.support.drivers.async_backend import HELLO, ask
 
 pytestmark = pytest.mark.pure
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.factories import World, make_world
-from tests.mcping import door
+from tests.support.drivers.mcp_client import door
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["door"]
 

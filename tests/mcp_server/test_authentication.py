@@ -10,9 +10,9 @@ from pytest_django import Settings
 
 from apps.mcp_server.asgi_dispatcher import Dispatcher
 from apps.tenants.actions import issue_token, revoke_token, rotate_token
-from tests.committing import committing
-from tests.factories import World, make_world
-from tests.mcping import Door
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.mcp_client import Door
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["committing"]
 

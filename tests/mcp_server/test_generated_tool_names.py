@@ -15,7 +15,8 @@ from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
 from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import Persona
 from apps.skills.actions import count_use
-from tests.factories import (
+from tests.support.drivers.mcp_client import Door, refusal_of
+from tests.support.worlds.world import (
     World,
     make_conversation,
     make_memory,
@@ -24,7 +25,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.mcping import Door, refusal_of
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.mcp_server.tools.catalog import TOOLS
-from tests.factories import World, make_conversation
-from tests.mcping import Door
-from tests.noting import make_note
+from tests.support.drivers.mcp_client import Door
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import World, make_conversation
 
 pytestmark = pytest.mark.django_db
 

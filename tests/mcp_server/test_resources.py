@@ -7,9 +7,9 @@ from mcp.client.client import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.skills.models import SkillUse
-from tests.factories import World, make_skill, make_world
-from tests.mcping import GENERATIONS, Door, refusal_of
 from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
+from tests.support.drivers.mcp_client import GENERATIONS, Door, refusal_of
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,9 @@ from apps.mcp_server.tools.catalog import TOOLS
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona
 from apps.skills.models import Skill
-from tests.factories import (
+from tests.support.drivers.mcp_client import GENERATIONS, Door, refusal_of
+from tests.support.drivers.rest_client import agent_of
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -32,8 +34,6 @@ from tests.factories import (
     make_skill,
     make_skill_with_file,
 )
-from tests.mcping import GENERATIONS, Door, refusal_of
-from tests.surfaces.api.asking import agent_of
 
 pytestmark = pytest.mark.django_db
 

@@ -7,11 +7,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.memory_warnings import clashes_within, texts_of, with_advice_on_notes
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_memory, make_world
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import person_of
-from tests.surfaces.console.browsing import page_of, text_of
+from tests.support.drivers.console_client import page_of, text_of
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.drivers.rest_client import person_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -20,10 +20,10 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import undo
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_block, make_memory, make_world
-from tests.reviewing import say_yes
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.factories.approvals import say_yes
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_block, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_block, make_memory, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_block, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 

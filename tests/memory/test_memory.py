@@ -12,7 +12,7 @@ from apps.memory.actions import amend_memory, amend_profile, approve_memory, cre
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_memory, make_profile, make_world
+from tests.support.worlds.world import World, make_memory, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

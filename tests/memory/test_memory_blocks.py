@@ -8,7 +8,7 @@ from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
-from tests.factories import World, make_block, make_neighbour, make_world
+from tests.support.worlds.world import World, make_block, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -18,13 +18,13 @@ from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import Heard
 from apps.tenants.actions import amend_agent, create_agent
-from tests.actions.conversing import calls, reply, say, tool
-from tests.distilled import make_tier
-from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_world
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import agent_of, person_of
-from tests.surfaces.console.browsing import page_of, text_of
-from tests.tooling import make_agent_tool
+from tests.support.drivers.console_client import page_of, text_of
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.drivers.rest_client import agent_of, person_of
+from tests.support.factories.external_tools import make_agent_tool
+from tests.support.factories.memory_tiers import make_tier
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_block, make_memory, make_persona, make_rule, make_world
 
 pytestmark = pytest.mark.django_db
 

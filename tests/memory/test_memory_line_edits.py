@@ -15,9 +15,9 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.data_fences import unfence, unfence_lines
 from apps.tenants.actions import amend_agent, amend_settings, create_agent
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import CUSTOMER, calls, reply, say, take, tell, tool
-from tests.factories import World, make_block, make_memory, make_profile, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import CUSTOMER, calls, reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

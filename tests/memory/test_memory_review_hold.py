@@ -14,7 +14,7 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD, Heard
 from apps.review.decisions import Yes, approve, undo
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_block, make_memory, make_profile, make_world
+from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

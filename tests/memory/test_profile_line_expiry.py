@@ -23,10 +23,10 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.review.decisions import undo
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, prompt, reply, say, take, tell, tool
-from tests.factories import World, make_profile, make_world
-from tests.reviewing import say_yes
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, prompt, reply, say, take, tell, tool
+from tests.support.factories.approvals import say_yes
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

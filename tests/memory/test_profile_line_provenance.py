@@ -11,9 +11,9 @@ from apps.memory.line_decisions import withhold_profile
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.review.decisions import undo
-from tests.factories import World, make_profile, make_world
-from tests.governance.attempts import attempt
-from tests.reviewing import say_yes
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

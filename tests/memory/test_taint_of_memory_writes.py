@@ -7,9 +7,9 @@ from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.skills.models import Skill
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -23,9 +23,9 @@ from apps.notebook.models import Note
 from apps.prompt.builtin_tools import HOUSE
 from apps.prompt.text_reuse.derived_lines import Heard
 from apps.runtime.taint_attribution import ROWS_HEARD, heard_by, heard_in
-from tests.factories import World, make_block, make_conversation, make_event, make_profile, make_world
-from tests.noting import CUSTOMER, make_note, make_note_of_customer
-from tests.talking import make_assistant, make_talk, make_trial, tell_assistant
+from tests.support.factories.member_talks import make_assistant, make_talk, make_trial, tell_assistant
+from tests.support.factories.notes import CUSTOMER, make_note, make_note_of_customer
+from tests.support.worlds.world import World, make_block, make_conversation, make_event, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

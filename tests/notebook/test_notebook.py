@@ -17,9 +17,16 @@ from apps.notebook.rules import OPEN_PER_AGENT, OPEN_PER_CUSTOMER
 from apps.notebook.scratch_expiry import drop_old_scratch
 from apps.notebook.tasks import drop_scratch, sweep
 from apps.tenants.due_work import due_work
-from tests.factories import World, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.noting import LONG_AGO, inserting, make_note, make_note_of_customer, make_old_scratch, make_reminder
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.factories.notes import (
+    LONG_AGO,
+    inserting,
+    make_note,
+    make_note_of_customer,
+    make_old_scratch,
+    make_reminder,
+)
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -21,13 +21,13 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import Agent, TenantSettings
-from tests.actions.conversing import CUSTOMER, calls, prompt, reply, say, sessions, take, tell, tool
-from tests.factories import World, make_event, make_profile, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.noting import LONG_AGO, has_notebook, make_note, make_note_of_customer, make_reminder
 from tests.schedules.test_schedule_runs import taken
-from tests.scheduling import make_schedule
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.conversation import CUSTOMER, calls, prompt, reply, say, sessions, take, tell, tool
+from tests.support.factories.notes import LONG_AGO, has_notebook, make_note, make_note_of_customer, make_reminder
+from tests.support.factories.schedules import make_schedule
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

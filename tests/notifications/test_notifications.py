@@ -19,10 +19,10 @@ from apps.tenants.accounts.people import dismiss
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Membership
-from tests.factories import World, make_skill, make_staff, make_world
-from tests.hooking import make_dead
-from tests.mailing import MailBox, fall_due, look, mail_box, text_of, wants
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.servers.smtp_server import MailBox, fall_due, look, mail_box, text_of, wants
+from tests.support.servers.webhook_receiver import make_dead
+from tests.support.worlds.world import World, make_skill, make_staff, make_world
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(minutes=40, seconds=5)

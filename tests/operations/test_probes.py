@@ -15,8 +15,8 @@ from pytest_django import Settings
 from apps.operations.metrics import families, figures, serve
 from apps.operations.readiness import walls
 from apps.runtime.health.beat_monitor import rang, set_alarms, table
-from tests.deciding import waiting_draft
-from tests.factories import make_event, make_world
+from tests.support.factories.bulk_decisions import waiting_draft
+from tests.support.worlds.world import make_event, make_world
 
 TOKEN = "a token of the scraper"
 

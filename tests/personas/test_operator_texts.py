@@ -17,8 +17,8 @@ from apps.personas.actions import (
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.personas.rules import RULE_CHARACTERS
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_identity_card, make_overlay, make_persona, make_rule, make_world
-from tests.governance.books import records
+from tests.support.audit_records import records
+from tests.support.worlds.world import World, make_identity_card, make_overlay, make_persona, make_rule, make_world
 
 pytestmark = pytest.mark.django_db
 

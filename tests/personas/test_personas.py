@@ -16,9 +16,9 @@ from apps.personas.actions import (
 from apps.personas.agent_creation import begin_agent
 from apps.personas.models import SECTION_CHARACTERS, Persona
 from apps.tenants.models import Agent
-from tests.factories import World, make_persona, make_world
-from tests.governance.books import records
-from tests.reviewing import say_yes
+from tests.support.audit_records import records
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -33,7 +33,7 @@ from apps.tenants.actions import amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor, person_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent, TenantSettings
-from tests.factories import World, make_member, make_neighbour, make_skill, make_world
+from tests.support.worlds.world import World, make_member, make_neighbour, make_skill, make_world
 
 AGENTS = 4
 # A thousand are asked for over twenty-five skills of each agent, fewer over fewer.

@@ -19,9 +19,9 @@ from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import limit_member, write_grants
 from apps.tenants.models import Membership
 from apps.tenants.models.grants import AgentGrants, MemberLimit
-from tests.factories import make_block, make_conversation, make_rule, make_skill
 from tests.random_acts.two_tenants import CUSTOMERS, Side
-from tests.teaching import make_edited_draft
+from tests.support.factories.lessons import make_edited_draft
+from tests.support.worlds.world import make_block, make_conversation, make_rule, make_skill
 
 # No turn runs here, and their numbers only have to differ.
 _turns = count(4_000_000)

@@ -15,10 +15,10 @@ from apps.governance.models import Governed
 from apps.governance.policy.table import POLICY, Act, Does
 from apps.governance.refusal_log import RECORDED
 from apps.tenants.authentication.actor_resolution import system_actor
-from tests.governance.tables import tenant_tables
 from tests.random_acts.session_prefix_check import flaws_of_session
 from tests.random_acts.superuser_observer import MEMORY, Approved, Key, Observer, Record, Waiting
 from tests.random_acts.two_tenants import SYSTEM, Side, is_person
+from tests.support.database.catalog import tenant_tables
 
 HIGH = "high"
 

@@ -12,7 +12,7 @@ from apps.launcher.postgres import Postgres
 from tests.random_acts.acts.registry import DEEDS, NOT_TRIED
 from tests.random_acts.mutants import MUTANTS, taken_away
 from tests.random_acts.walk import Governance, Told
-from tests.standing_in import StandIn
+from tests.support.servers.standin_model import StandIn
 
 # Walks what other tests already cover.
 pytestmark = [pytest.mark.unmeasured]

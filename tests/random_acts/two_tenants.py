@@ -14,7 +14,7 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
 from apps.tenants.authentication.actor_resolution import agent_actor, memberships_of, person_actor
 from apps.tenants.models import Agent, User
-from tests.factories import (
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,

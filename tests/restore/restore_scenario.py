@@ -12,7 +12,7 @@ from apps.restore.plan import MomentTarget, Plan, Target, plan
 from apps.runtime.prompt_snapshot.preview import told
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather_at
 from apps.tenants.models import Agent
-from tests.factories import (
+from tests.support.worlds.world import (
     World,
     make_block,
     make_identity_card,

@@ -29,9 +29,12 @@ from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, TenantSettings
-from tests.actions.conversing import prompt, say
-from tests.committing import committing
-from tests.factories import (
+from tests.restore.restore_scenario import carry_out, furnish, of_agent, only, said, told_now, told_then
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.conversation import prompt, say
+from tests.support.sampling import whole_or
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import (
     World,
     make_block,
     make_identity_card,
@@ -43,9 +46,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.restore.restore_scenario import carry_out, furnish, of_agent, only, said, told_now, told_then
-from tests.standing_in import StandIn, standin, standing_in
-from tests.wholeness import whole_or
 
 __all__ = ["committing", "standin", "standing_in"]
 

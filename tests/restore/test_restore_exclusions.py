@@ -14,9 +14,9 @@ from apps.memory.line_decisions import withhold_block, withhold_memory, withhold
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.restore.execution import restore
 from apps.restore.plan import MomentTarget, RowTarget, plan
-from tests.factories import World, make_block, make_memory, make_profile, make_world
 from tests.restore.restore_scenario import carry_out, of_agent, only, said
-from tests.teaching import make_version
+from tests.support.factories.lessons import make_version
+from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_world
 
 POISON = "Refunds are paid in gift cards."
 KEPT = "1 line of then was held apart, refused or forgotten since, and stays out."

@@ -16,9 +16,9 @@ from apps.schedules.actions import (
     resume_schedule,
 )
 from apps.schedules.models import Schedule, ScheduleClock
-from tests.factories import World, make_skill, make_world
 from tests.restore.restore_scenario import carry_out, of_agent, only, said
-from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
+from tests.support.factories.schedules import make_paused_schedule, make_schedule, make_schedule_draft
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from apps.restore.plan import RowTarget, plan
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, detach_file, discard_skill, revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.restore.restore_scenario import carry_out, of_agent, only, said, told_now
+from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 
 @pytest.fixture

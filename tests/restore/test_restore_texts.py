@@ -12,10 +12,10 @@ from apps.personas.actions import amend_persona, write_overlay
 from apps.personas.models import Persona, PersonaOverlay
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.restore.plan import RowTarget, plan
-from tests.committing import committing
-from tests.factories import World, make_block, make_memory, make_overlay, make_persona, make_world
 from tests.governance.audit.test_row_history import erase
 from tests.restore.restore_scenario import carry_out, of_agent, only, said, told_now
+from tests.support.database.committing_fixture import committing
+from tests.support.worlds.world import World, make_block, make_memory, make_overlay, make_persona, make_world
 
 pytestmark = pytest.mark.kernel
 

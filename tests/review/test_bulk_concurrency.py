@@ -11,9 +11,9 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.review.bulk.execution import BROKEN, decide_all, decide_next
 from apps.review.models import BulkDecision
-from tests.deciding import again, became, begin, carry_out, make_drafts, states
 from tests.desk.test_concurrent_sending import at_once
-from tests.factories import World, make_world
+from tests.support.factories.bulk_decisions import again, became, begin, carry_out, make_drafts, states
+from tests.support.worlds.world import World, make_world
 
 
 class Died(Exception):

@@ -20,8 +20,8 @@ from apps.skills.proposals import propose_deprecation, propose_revision, submiss
 from apps.tenants.accounts.people import dismiss
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work
-from tests.deciding import again, became, begin, carry_out, make_drafts, states, waiting_draft
-from tests.factories import World, make_limit, make_persona, make_skill, make_staff, make_world, member_of
+from tests.support.factories.bulk_decisions import again, became, begin, carry_out, make_drafts, states, waiting_draft
+from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_staff, make_world, member_of
 
 pytestmark = pytest.mark.django_db
 PAYING = "## Procedure\n1. Call refund_order with the order number.\n"

@@ -14,12 +14,12 @@ from apps.review.models import Comment
 from apps.review.rules import COMMENT_CHARACTERS, COMMENTS_KEPT
 from apps.skills.actions import discard_skill
 from apps.skills.models import Skill
-from tests.actions.conversing import reply, say, tool
-from tests.commenting import make_comment, make_proposal
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.reviewing import say_yes
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import reply, say, tool
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.comments import make_comment, make_proposal
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 SECRET = "zanzibar-comment-canary"

@@ -14,8 +14,8 @@ from apps.skills.attachments.blob_store import forget
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision
 from apps.skills.skill_validation import FILE_CHARACTERS
-from tests.factories import World, make_skill, make_skill_with_file, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -26,8 +26,10 @@ from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import reply, say, tool
-from tests.factories import (
+from tests.support.drivers.conversation import reply, say, tool
+from tests.support.factories.approvals import say_yes
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
     World,
     make_block,
     make_invokable,
@@ -39,8 +41,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.reviewing import say_yes
-from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
 Kind = Proposal.Kind

@@ -14,7 +14,8 @@ from apps.prompt.text_reuse.derived_lines import Whose
 from apps.review.impact_summary import consequence_of
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
-from tests.factories import (
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import (
     World,
     make_block,
     make_memory,
@@ -24,7 +25,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.reviewing import say_yes
 
 WHOLE = Share("", Taint.AGENT, whole="They like tea.\nThey like milk.")
 LINES = Share("", Taint.AGENT, (HeldLine("They like tea.", Whose.CUSTOMER),), ("We ship to the EU only.",))

@@ -39,8 +39,8 @@ from apps.tenants.actions import amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_neighbour, make_persona, make_rule, make_skill, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_neighbour, make_persona, make_rule, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -20,7 +20,10 @@ from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.authentication.actor_resolution import person_actor
-from tests.factories import (
+from tests.restore.restore_scenario import carry_out, of_agent, only
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import (
     World,
     make_block,
     make_limit,
@@ -31,9 +34,6 @@ from tests.factories import (
     make_skill_with_file,
     make_world,
 )
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.restore.restore_scenario import carry_out, of_agent, only
-from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
 

@@ -35,8 +35,8 @@ from apps.skills.proposals import propose_deprecation, propose_revision, submiss
 from apps.tenants.actions import add_member, amend_settings
 from apps.tenants.authentication.actor_resolution import person_actor
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_persona, make_skill, make_user, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_persona, make_skill, make_user, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

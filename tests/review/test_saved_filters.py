@@ -10,9 +10,9 @@ from apps.review.models import SavedFilter
 from apps.review.rules import FILTERS_KEPT
 from apps.review.saved_filters import delete_filter, save_filter
 from apps.tenants.authentication.actor_resolution import person_actor
-from tests.factories import World, make_member, make_world
-from tests.filtering import HIGH, make_filter
-from tests.governance.attempts import attempt
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.factories.saved_filters import HIGH, make_filter
+from tests.support.worlds.world import World, make_member, make_world
 
 pytestmark = pytest.mark.django_db
 

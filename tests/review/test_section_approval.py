@@ -12,8 +12,8 @@ from apps.review.decisions import Decided, Yes, undo
 from apps.review.proposal_sheet import Sheet, approve_sections, sheet_of
 from apps.skills.proposals import propose_revision
 from apps.tenants.authentication.actor_resolution import person_actor
-from tests.factories import World, make_member, make_persona, make_skill, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 ASKED = {"style": "Brief.", "goals": "Be quick."}

@@ -9,8 +9,8 @@ from apps.governance.errors import IllegalTransition
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import undo_proposal
 from apps.skills.proposals import propose_revision
-from tests.factories import make_skill, make_world
-from tests.reviewing import say_yes
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import make_skill, make_world
 
 pytestmark = pytest.mark.kernel
 

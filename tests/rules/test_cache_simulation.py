@@ -24,7 +24,7 @@ from benchmarks.prompt_cache_month import Month, Setting, Talk, draw
 from benchmarks.prompt_cache_report import Goal
 from benchmarks.prompt_cache_requests import MODEL, Call, Renderer
 from benchmarks.prompt_cache_strategies import Planner, automatic, no_marks, one_mark
-from tests.patience import PATIENCE_SECONDS
+from tests.support.timeouts import PATIENCE_SECONDS
 
 # Tries the benchmark, whose parts of the product have tests of their own.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]

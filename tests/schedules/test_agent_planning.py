@@ -9,10 +9,10 @@ from apps.governance.models import ChangeRecord, Taint
 from apps.schedules.models import Schedule
 from apps.schedules.rules import SCHEDULES_PER_AGENT
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_skill, make_world
-from tests.scheduling import comes_due, let_plan, make_agents_draft, make_schedule, make_schedule_draft
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.factories.schedules import comes_due, let_plan, make_agents_draft, make_schedule, make_schedule_draft
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from apps.runtime.schedules.schedule_runner import run_all, run_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due_work import due_work
 from tests.desk.test_concurrent_sending import at_once
-from tests.factories import World, make_world
-from tests.scheduling import comes_due, make_schedule
+from tests.support.factories.schedules import comes_due, make_schedule
+from tests.support.worlds.world import World, make_world
 
 
 class Died(Exception):

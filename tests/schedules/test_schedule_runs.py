@@ -23,11 +23,11 @@ from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import reply, tool
-from tests.factories import World, make_skill, make_switch, make_world
 from tests.runtime.turns.test_turn import Overtaken
-from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, tool
+from tests.support.factories.schedules import comes_due, make_paused_schedule, make_schedule, make_schedule_draft
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_switch, make_world
 
 pytestmark = pytest.mark.django_db
 

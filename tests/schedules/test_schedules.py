@@ -24,9 +24,8 @@ from apps.schedules.actions import (
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT
 from apps.tenants.due_work import due_work
-from tests.factories import World, make_skill, make_world
-from tests.governance.attempts import attempt
-from tests.scheduling import (
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.factories.schedules import (
     comes_due,
     make_agents_draft,
     make_paused_schedule,
@@ -34,6 +33,7 @@ from tests.scheduling import (
     make_schedule_draft,
     plan_of,
 )
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

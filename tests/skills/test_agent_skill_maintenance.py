@@ -13,9 +13,9 @@ from apps.runtime.tools.builtin_catalog import house_tools
 from apps.runtime.tools.builtin_tool import Offer
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_grants, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_grants, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -29,8 +29,8 @@ from apps.skills.tasks import sweep
 from apps.tenants.authentication.signed_link_holders import Holder, Kind
 from config.env_settings import Environment
 from config.settings import attachment_store
-from tests.factories import World, make_skill_with_file, make_world
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.worlds.world import World, make_skill_with_file, make_world
 
 pytestmark = pytest.mark.django_db
 

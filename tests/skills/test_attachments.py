@@ -19,9 +19,9 @@ from apps.skills.models import Skill
 from apps.skills.skill_validation import Attached
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.factories import World, make_skill, make_skill_with_file, make_world
-from tests.governance.attempts import BROKEN_RULE, attempt
-from tests.governance.books import records
+from tests.support.audit_records import records
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -22,9 +22,9 @@ from apps.skills.actions import (
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill, release_skill
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_skill, make_skill_with_file, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

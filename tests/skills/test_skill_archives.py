@@ -21,7 +21,7 @@ from apps.skills.import_export.zip_archives import (
     entries_under,
     pack,
 )
-from tests.zipping import SKILL_MD, a_skill, a_zip, an_entry
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip, an_entry
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -23,7 +23,8 @@ from apps.skills.models import Skill
 from apps.skills.proposals import findings_in
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.authentication.actor_resolution import staff_actor
-from tests.factories import (
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
+from tests.support.worlds.world import (
     World,
     approve_opened,
     make_neighbour,
@@ -32,7 +33,6 @@ from tests.factories import (
     make_staff,
     make_world,
 )
-from tests.zipping import SKILL_MD, a_skill, a_zip
 
 pytestmark = pytest.mark.django_db
 

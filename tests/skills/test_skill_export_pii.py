@@ -10,7 +10,14 @@ from apps.skills.import_export.skill_export import approved_all, approved_one, z
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, approve_opened, make_neighbour, make_skill, make_skill_with_file, make_world
+from tests.support.worlds.world import (
+    World,
+    approve_opened,
+    make_neighbour,
+    make_skill,
+    make_skill_with_file,
+    make_world,
+)
 
 pytestmark = pytest.mark.django_db
 

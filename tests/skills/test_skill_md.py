@@ -14,7 +14,7 @@ from skills_ref import read_properties, validate
 from apps.skills.import_export.front_matter import BRACKETS, CHARACTERS, KEYS, Malformed, read_fields
 from apps.skills.import_export.skill_md import FILE_BYTES, Provenance, SkillText, read_skill, write_skill
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS
-from tests.zipping import SKILL_MD, a_skill
+from tests.support.factories.zip_archives import SKILL_MD, a_skill
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

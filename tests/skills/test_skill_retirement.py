@@ -18,11 +18,11 @@ from apps.skills.actions import approve_skill, keep_skill
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, say, tool
-from tests.factories import World, make_conversation, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import person_of
-from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import list_of, page_of, signed_in, text_of, words_of
+from tests.support.drivers.conversation import reply, say, tool
+from tests.support.drivers.rest_client import person_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 Ending = Conversation.Outcome

@@ -19,10 +19,10 @@ from apps.skills.models import Skill, SkillUse
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.factories import World, make_skill, make_world
-from tests.governance.books import records
-from tests.reviewing import say_yes
-from tests.waiting import make_send_rule
+from tests.support.audit_records import records
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.desk import make_send_rule
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -12,8 +12,8 @@ from apps.llm.model_backend import Json, JsonObject, Usage
 from apps.standin.http_api import billing
 from apps.standin.http_api.billing import BillingLog
 from apps.standin.requests import Arrived
-from tests.patience import PATIENCE_SECONDS
-from tests.rules.standin_http import HELLO, bill, call, until, usage_of
+from tests.support.drivers.standin_http import HELLO, bill, call, until, usage_of
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

@@ -12,8 +12,8 @@ import pytest
 from apps.llm.model_backend import Json, JsonObject
 from apps.standin.http_api.fault_rates import Dice, Rates
 from apps.standin.http_api.script import Fault
-from tests.patience import PATIENCE_SECONDS
-from tests.rules.standin_http import HELLO, call, requests_of, until
+from tests.support.drivers.standin_http import HELLO, call, requests_of, until
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

@@ -6,7 +6,7 @@ import pytest
 
 from apps.llm.model_backend import JsonObject
 from apps.standin.decisions import Call, Say
-from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, tool, words
+from tests.support.drivers.standin_conversation import ADA, SKILLS, Talk, framed, tool, words
 
 pytestmark = pytest.mark.pure
 

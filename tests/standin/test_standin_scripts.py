@@ -15,8 +15,8 @@ import pytest
 from apps.llm.model_backend import Json
 from apps.standin.http_api.endpoint import REQUESTS_KEPT, Endpoint
 from apps.standin.requests import Arrived
-from tests.patience import PATIENCE_SECONDS
-from tests.rules.standin_http import HELLO, MODEL, call, usage_of
+from tests.support.drivers.standin_http import HELLO, MODEL, call, usage_of
+from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 

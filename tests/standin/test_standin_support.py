@@ -14,7 +14,7 @@ from apps.prompt.rendering.user_turn import user_turn
 from apps.standin.decisions import Call, Say
 from apps.standin.requests import InvalidRequest
 from tests.prompt.input_factories import own, passage, skill
-from tests.rules.standin_talk import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
+from tests.support.drivers.standin_conversation import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
 
 pytestmark = pytest.mark.pure
 

@@ -10,8 +10,8 @@ from apps.governance.models import ChangeRecord
 from apps.prompt.prompt_input import Disclosure, Flavour, SkillIndex, SlotOrder
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import InvokableAgent, TenantSettings
-from tests.factories import World, make_invokable, make_neighbour, make_world
-from tests.governance.attempts import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.worlds.world import World, make_invokable, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,10 @@ from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory, amend_profile
 from apps.personas.actions import amend_persona, amend_rule
 from apps.skills.actions import deprecate_skill
-from tests.committing import committing
-from tests.factories import (
+from tests.support.database.committing_fixture import committing
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.sampling import whole_or
+from tests.support.worlds.world import (
     World,
     make_conversation,
     make_memory,
@@ -26,8 +28,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.wholeness import whole_or
 
 __all__ = ["committing"]
 ROWS = whole_or(20_000, whole=100_000)

@@ -32,10 +32,10 @@ from apps.tenants.endpoints.actions import (
 from apps.tenants.endpoints.decrypted_endpoint import Reached
 from apps.tenants.models import Endpoint, SealedSecret
 from apps.tenants.sealed_secrets import CannotOpen, seal, unseal
-from tests.actions.conversing import fault, lines, reply, tell, turn_of
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
-from tests.thinking import RATES, SINCE, make_endpoint, make_price
+from tests.support.drivers.conversation import fault, lines, reply, tell, turn_of
+from tests.support.factories.endpoints import RATES, SINCE, make_endpoint, make_price
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

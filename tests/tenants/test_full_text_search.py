@@ -16,8 +16,11 @@ from apps.governance.database.migration_operations import function_text
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import ProfileLine
-from tests.committing import committing
-from tests.factories import (
+from tests.support.database.committing_fixture import committing
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.member_talks import as_assistant, make_talk
+from tests.support.sampling import whole_or
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -26,9 +29,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.talking import as_assistant, make_talk
-from tests.wholeness import whole_or
 
 __all__ = ["committing"]
 KINDS = ("message", "skill", "memory_line", "memory_block", "proposal", "profile_line")

@@ -22,7 +22,7 @@ from apps.skills.models import Skill
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
 from apps.tenants.authentication.actor_resolution import agent_actor, agent_of_token, person_actor
 from apps.tenants.models.grants import AgentGrants, AgentGroupObjectPermission, AgentUserObjectPermission, MemberLimit
-from tests.factories import (
+from tests.support.worlds.world import (
     World,
     make_grants,
     make_limit,

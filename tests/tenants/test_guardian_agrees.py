@@ -17,8 +17,8 @@ from apps.tenants.actions import withdraw_grants, write_grants
 from apps.tenants.authentication.actor_resolution import agent_actor, person_actor, staff_actor, system_actor
 from apps.tenants.models import RoleTemplate
 from apps.tenants.models.grants import AgentGrants, RoleTemplateGroupObjectPermission, TenantGroupObjectPermission
-from tests.factories import World, make_limit, make_staff, make_world
 from tests.governance.database.test_walls_on_committed_rows import grant_to
+from tests.support.worlds.world import World, make_limit, make_staff, make_world
 
 pytestmark = pytest.mark.kernel
 

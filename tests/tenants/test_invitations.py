@@ -14,8 +14,8 @@ from apps.tenants.actions import accept_membership, deactivate_member, reactivat
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
 from apps.tenants.review_terms import review_terms
-from tests.factories import PASSWORD, World, make_user, make_world, member_of
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.worlds.world import PASSWORD, World, make_user, make_world, member_of
 
 pytestmark = pytest.mark.django_db
 ADA = "ada@example.org"

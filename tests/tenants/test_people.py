@@ -14,7 +14,7 @@ from apps.tenants.actions import add_member, change_role, deactivate_member, lim
 from apps.tenants.authentication.actor_resolution import member_named, memberships_of
 from apps.tenants.models import Membership, User
 from apps.tenants.models.grants import MemberLimit
-from tests.factories import World, make_member, make_user, make_world, member_of
+from tests.support.worlds.world import World, make_member, make_user, make_world, member_of
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -12,10 +12,10 @@ from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from apps.tenants.pii_flags import Private, private_in, told_private
-from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_block, make_memory, make_profile, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of, signed_in, words_of
+from tests.support.drivers.console_client import page_of, signed_in, words_of
+from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

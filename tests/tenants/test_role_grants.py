@@ -17,8 +17,8 @@ from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token, person_actor
 from apps.tenants.grants.guardian_sync import grants_of_tenant, usual_grants
 from apps.tenants.models.grants import RoleGrants, TenantGroupObjectPermission
-from tests.factories import World, make_grants, make_role_grants, make_skill, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.worlds.world import World, make_grants, make_role_grants, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -26,9 +26,9 @@ from apps.tenants.accounts.totp import new_secret
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings, User
 from apps.tenants.models.sign_in import RecoveryCode, SecondFactor
-from tests.authenticating import with_device
-from tests.factories import make_user, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.authenticator_device import with_device
+from tests.support.worlds.world import make_user, make_world
 
 STATEMENTS = (
     "SELECT 1 FROM tenants_secondfactor",

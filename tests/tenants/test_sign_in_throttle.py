@@ -17,8 +17,8 @@ from apps.tenants.accounts.sign_in_throttle import (
     succeeded,
 )
 from apps.tenants.models.sign_in import SignInAttempts
-from tests.factories import make_world
-from tests.governance.attempts import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.worlds.world import make_world
 
 HERE = "192.0.2.7"
 

@@ -30,8 +30,8 @@ from apps.tenants.authentication.actor_resolution import (
     token_digest,
 )
 from apps.tenants.models import Agent, AgentToken, TenantSettings, User
-from tests.factories import World, make_user, make_world
-from tests.governance.attempts import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.worlds.world import World, make_user, make_world
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from apps.text_analysis.contradictions.detection import (
     contradictions,
 )
 from apps.text_analysis.contradictions.statements import STATEMENTS, statements
+from tests.support.sampling import share_of
 from tests.text_analysis.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
-from tests.wholeness import share_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -14,8 +14,8 @@ from apps.text_analysis.pii.folding import BARRIER, KEPT
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import KINDS, Firewall, Masked
 from apps.text_analysis.pii.tenant_patterns import Template, read_template
+from tests.support.sampling import share_of
 from tests.text_analysis.labelled_pii_lines import PRIVATE, PUBLIC
-from tests.wholeness import share_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

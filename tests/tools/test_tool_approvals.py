@@ -18,13 +18,13 @@ from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tools.actions import allow_tool, amend_agent_tool, ask_approval, withdraw_tool
 from apps.tools.models import ToolApproval, ToolServer
-from tests.actions.conversing import lease_runs_out, reply, tell, tool
-from tests.actions.others import allow, steps, take
-from tests.asking import make_question
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
-from tests.tool_server import Served
-from tests.tooling import FIND, lists, make_agent_tool, tool_named
+from tests.support.drivers.conversation import lease_runs_out, reply, tell, tool
+from tests.support.drivers.external_tool_turns import allow, steps, take
+from tests.support.factories.delegations import make_question
+from tests.support.factories.external_tools import FIND, lists, make_agent_tool, tool_named
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.tool_server import Served
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,7 @@ from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, 
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer
 from apps.tools.tool_limits import TOOLS_PER_SERVER
 from apps.tools.tool_listings import keep_listing, note_failure
-from tests.factories import World, make_world
-from tests.tool_server import Served
-from tests.tooling import (
+from tests.support.factories.external_tools import (
     FIND,
     REFUND,
     asked_of,
@@ -34,6 +32,8 @@ from tests.tooling import (
     make_tool_server,
     tool_named,
 )
+from tests.support.servers.tool_server import Served
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -13,8 +13,17 @@ from apps.tenants.sealed_secrets import seal
 from apps.webhooks.actions import rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery
-from tests.factories import World, make_conversation, make_world
-from tests.hooking import NEW_SECRET, SECRET, at_once, deliveries, due, make_dead, make_webhook, taken
+from tests.support.servers.webhook_receiver import (
+    NEW_SECRET,
+    SECRET,
+    at_once,
+    deliveries,
+    due,
+    make_dead,
+    make_webhook,
+    taken,
+)
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -28,10 +28,20 @@ from apps.webhooks.actions import amend_webhook
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.rules import PAUSES
-from tests.actions.conversing import reply, say, take, tell, tool
-from tests.factories import World, make_conversation, make_world
-from tests.hooking import SECRET, Told, at_once, deliveries, due, listening, make_dead, make_webhook, taken
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.webhook_receiver import (
+    SECRET,
+    Told,
+    at_once,
+    deliveries,
+    due,
+    listening,
+    make_dead,
+    make_webhook,
+    taken,
+)
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

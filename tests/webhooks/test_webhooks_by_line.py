@@ -9,10 +9,10 @@ from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.turns.operator_replies import length_of, write_to_customer
 from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer
-from tests.actions.conversing import take, tell
-from tests.factories import World, make_world
-from tests.hooking import due, make_webhook, taken
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.webhook_receiver import due, make_webhook, taken
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 SALES, SERVICE = "+34 600 000 001", "+34 600 000 002"

@@ -14,12 +14,12 @@ from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, ta
 from apps.webhooks.models import Delivery
 from apps.webhooks.outbox import tell_of_learning
 from apps.webhooks.rules import Event
-from tests.actions.conversing import fault, reply
-from tests.distilled import LATE, distil, make_tier
-from tests.factories import World, make_conversation, make_world
-from tests.hooking import ALL, deliveries, due, make_webhook, taken
-from tests.standing_in import StandIn
-from tests.teaching import let_apply, make_lesson, versions_of
+from tests.support.drivers.conversation import fault, reply
+from tests.support.factories.lessons import let_apply, make_lesson, versions_of
+from tests.support.factories.memory_tiers import LATE, distil, make_tier
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.webhook_receiver import ALL, deliveries, due, make_webhook, taken
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from apps.personas.actions import propose_patch
 from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer
 from apps.tenants.due_work import due_work
 from apps.webhooks.models import Delivery, Webhook
-from tests.factories import World, make_persona, make_world
-from tests.hooking import ALL, deliveries, due, make_webhook, taken
+from tests.support.servers.webhook_receiver import ALL, deliveries, due, make_webhook, taken
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -18,9 +18,9 @@ from apps.api.resources.memory.notebook import NewNote, NotebookRow, NoteFilters
 from apps.api.urls import router
 from apps.launcher.data_folders import PROJECT
 from config import urls
-from tests.factories import World
-from tests.noting import has_notebook, make_note
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.notes import has_notebook, make_note
+from tests.support.worlds.world import World
 
 DOCS = PROJECT / "docs" / "api.md"
 ABOUT = "/docs/api#what-changes-and-how-you-are-told"

@@ -10,8 +10,8 @@ from django.test import Client
 
 from apps.api.protocol.problem_details import MEMBERS, STATUS, TITLES
 from apps.launcher.data_folders import PROJECT
-from tests.factories import World
-from tests.surfaces.api.asking import ROOT
+from tests.support.drivers.rest_client import ROOT
+from tests.support.worlds.world import World
 
 PAGE = PROJECT / "docs" / "errors.md"
 

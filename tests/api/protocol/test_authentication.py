@@ -5,8 +5,8 @@ from django.test import Client
 
 from apps.governance.actors import Role
 from apps.tenants.actions import add_member, issue_token, revoke_token, rotate_token
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.surfaces.api.asking import Asker, bearer, person_of
+from tests.support.drivers.rest_client import Asker, bearer, person_of
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.notebook.models import Note
 from apps.skills.models import Skill
-from tests.factories import World, make_memory, make_profile, make_rule, make_skill, make_world
-from tests.noting import make_note
-from tests.surfaces.api.asking import Answer, Asker
+from tests.support.drivers.rest_client import Answer, Asker
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import World, make_memory, make_profile, make_rule, make_skill, make_world
 
 TASK = {"kind": "task", "text": "Call them back."}
 

@@ -10,10 +10,10 @@ from apps.governance.errors import Stale
 from apps.governance.models import Proposal
 from apps.notebook.actions import amend_note
 from apps.notebook.models import Note
-from tests.factories import World, make_profile, make_skill
-from tests.noting import make_note
-from tests.surfaces.api.asking import Asker
-from tests.waiting import make_held_conversation
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.desk import make_held_conversation
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import World, make_profile, make_skill
 
 
 def test_who_has_a_row_already_is_told_so_and_no_more(world: World, operator: Asker) -> None:

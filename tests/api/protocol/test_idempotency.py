@@ -15,10 +15,10 @@ from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from apps.tenants.due_work import due_work
 from tests.desk.test_concurrent_sending import at_once
-from tests.factories import World, make_conversation, make_skill, make_world
-from tests.keying import let_answers_age, make_kept_answer
-from tests.surfaces.api.asking import Answer, Asker, agent_of
-from tests.waiting import make_held_conversation, make_waiting_draft
+from tests.support.drivers.rest_client import Answer, Asker, agent_of
+from tests.support.factories.desk import make_held_conversation, make_waiting_draft
+from tests.support.factories.idempotency_keys import let_answers_age, make_kept_answer
+from tests.support.worlds.world import World, make_conversation, make_skill, make_world
 
 NOTE = {"kind": "task", "text": "Call them back."}
 

@@ -12,9 +12,9 @@ from apps.console.framework.page_actions import Tabs
 from apps.console.site import site
 from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine, ProfileLine
-from tests.factories import World, make_block, make_conversation, make_memory, make_profile
 from tests.governance.isolation.test_isolation_over_rest import description
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_block, make_conversation, make_memory, make_profile
 
 VIEWS: dict[str, Any] = {  # Any: the router's stubs know no views of ours
     prefix: view for prefix, view, _ in router.registry

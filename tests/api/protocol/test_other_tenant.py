@@ -16,10 +16,17 @@ from apps.tenants.actions import create_agent, issue_token, write_grants
 from apps.tenants.audit_export import verify
 from apps.tenants.models import TenantSettings
 from apps.tenants.models.grants import AgentGrants
-from tests.commenting import make_comment
-from tests.contradicting import make_contradiction
-from tests.distilled import make_tier, make_tier_run
-from tests.factories import (
+from tests.support.drivers.rest_client import Asker, agent_of, answer_event, person_of
+from tests.support.factories.comments import make_comment
+from tests.support.factories.contradictions import make_contradiction
+from tests.support.factories.lessons import cases_of, make_cluster, make_example, make_lesson, make_version
+from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, make_trial
+from tests.support.factories.memory_tiers import make_tier, make_tier_run
+from tests.support.factories.notes import make_note
+from tests.support.factories.reports import make_report
+from tests.support.worlds.filled_world import refuse_once
+from tests.support.worlds.furnished_tenant import make_reflection, make_run
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -34,13 +41,6 @@ from tests.factories import (
     make_rule,
     make_skill,
 )
-from tests.governance.filled import refuse_once
-from tests.noting import make_note
-from tests.reporting import make_report
-from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
-from tests.surfaces.console.furnishing import make_reflection, make_run
-from tests.talking import make_assistant, make_member_overlay, make_talk, make_trial
-from tests.teaching import cases_of, make_cluster, make_example, make_lesson, make_version
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 
 from apps.api.protocol.request_bodies import BODY_BYTES
-from tests.factories import World, make_persona, make_skill
-from tests.surfaces.api.asking import Answer, Asker
+from tests.support.drivers.rest_client import Answer, Asker
+from tests.support.worlds.world import World, make_persona, make_skill
 
 MEMBERS = {"type", "title", "status", "detail", "code", "instance"}
 

@@ -9,11 +9,11 @@ from pytest_django import Settings
 from apps.api.framework.in_process_requests import Asked, Caller, ask
 from apps.api.protocol import rate_limits
 from apps.launcher.valkey import Valkey
-from tests.factories import World
-from tests.folders import own_folder
-from tests.noting import make_note
-from tests.pacing import window
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.notes import make_note
+from tests.support.rate_limit_window import window
+from tests.support.temp_folders import own_folder
+from tests.support.worlds.world import World
 
 __all__ = ["window"]
 

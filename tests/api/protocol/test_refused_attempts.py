@@ -4,9 +4,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Refusal
 from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import propose_patch
-from tests.factories import World, make_persona, make_skill
-from tests.governance.filled import commit_links, refuse_once
-from tests.surfaces.api.asking import Asker, bearer
+from tests.support.drivers.rest_client import Asker, bearer
+from tests.support.worlds.filled_world import commit_links, refuse_once
+from tests.support.worlds.world import World, make_persona, make_skill
 
 Kept = tuple[str, str, str, int | None]
 

@@ -4,8 +4,8 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Refusal
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World
 
 BEYOND_A_COLUMN, BEYOND_PYTHON = "9" * 19, "9" * 5_000
 

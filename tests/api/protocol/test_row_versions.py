@@ -8,9 +8,9 @@ from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.api.protocol.test_other_tenant import JOURNALS_OF_PEOPLE, NOUNS
-from tests.factories import World, make_conversation, make_persona, make_world
 from tests.governance.audit.test_row_history import erase
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.worlds.world import World, make_conversation, make_persona, make_world
 
 # Journals have no versions, and those of notes, schedules and the desk are read in the console.
 VERSIONED = sorted(set(NOUNS) - {"messages", "sessions", "notes", *JOURNALS_OF_PEOPLE})

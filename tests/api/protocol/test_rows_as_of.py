@@ -8,10 +8,10 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.launcher.postgres import Postgres
-from tests.factories import World, make_neighbour, make_persona, make_profile, make_skill, make_world
 from tests.governance.audit.test_row_history import erase
-from tests.noting import make_note
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import World, make_neighbour, make_persona, make_profile, make_skill, make_world
 
 
 def then(world: World, act: str) -> str:

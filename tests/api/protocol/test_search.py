@@ -12,8 +12,8 @@ from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
 from apps.memory.actions import amend_profile
-from tests.factories import World, make_block, make_memory, make_profile, make_skill, make_world
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_skill, make_world
 
 
 def found(asker: Asker, query: str) -> list[dict[str, Any]]:

@@ -7,7 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.tenants.authentication.actor_resolution import agent_of_token
-from tests.factories import (
+from tests.support.drivers.rest_client import Answer, agent_of
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import (
     World,
     make_block,
     make_memory,
@@ -17,8 +19,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.noting import make_note
-from tests.surfaces.api.asking import Answer, agent_of
 
 # What opens and closes a transaction, and asks for nothing.
 AROUND = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")

@@ -15,11 +15,11 @@ from apps.governance.policy.table import Act
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_world
-from tests.mcping import Door, door
-from tests.pacing import window
-from tests.surfaces.api.asking import Asker, agent_of
-from tests.surfaces.console.browsing import page_of, save, signed_in, text_of, words_of
+from tests.support.drivers.console_client import page_of, save, signed_in, text_of, words_of
+from tests.support.drivers.mcp_client import Door, door
+from tests.support.drivers.rest_client import Asker, agent_of
+from tests.support.rate_limit_window import window
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["door", "window"]
 

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from tests.factories import World, make_memory, make_skill
-from tests.surfaces.api.asking import Asker, agent_of
+from tests.support.drivers.rest_client import Asker, agent_of
+from tests.support.worlds.world import World, make_memory, make_skill
 
 
 def count_queries(ask: Callable[[], Any], rows: int) -> int:

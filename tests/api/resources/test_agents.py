@@ -5,9 +5,9 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import POLICY, Act
-from tests.factories import World, make_world
-from tests.surfaces.api.asking import Asker
-from tests.thinking import make_endpoint
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.endpoints import make_endpoint
+from tests.support.worlds.world import World, make_world
 
 
 def test_an_admin_makes_an_agent_once(world: World, admin: Asker, operator: Asker, bot: Asker) -> None:

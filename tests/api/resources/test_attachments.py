@@ -19,8 +19,8 @@ from apps.skills.models import Skill
 from apps.tenants.actions import revoke_token
 from apps.tenants.authentication.signed_link_holders import Holder, Kind
 from apps.tenants.models import AgentToken, User
-from tests.factories import World, make_skill, make_skill_with_file
-from tests.surfaces.api.asking import ROOT, Answer, Asker, agent_of, person_of
+from tests.support.drivers.rest_client import ROOT, Answer, Asker, agent_of, person_of
+from tests.support.worlds.world import World, make_skill, make_skill_with_file
 
 CONTENT = b"Plan,Price\nPro,20\n"
 

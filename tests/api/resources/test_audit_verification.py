@@ -5,9 +5,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.tenants.audit_export import MOST
-from tests.factories import make_persona, make_skill, make_world
-from tests.governance.books import are_whole
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.audit_records import are_whole
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.worlds.world import make_persona, make_skill, make_world
 
 
 def test_the_books_are_verified_and_say_what_was_altered(committing: str) -> None:

@@ -5,10 +5,10 @@ from ipaddress import ip_network
 
 from pytest_django import Settings
 
-from tests.factories import World
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import Asker
-from tests.thinking import RATES, make_endpoint, make_price
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.endpoints import RATES, make_endpoint, make_price
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World
 
 SECRET = "sk-very-secret-0815"  # of nothing
 

@@ -12,8 +12,8 @@ from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
-from tests.factories import World, make_member, make_neighbour, make_skill, make_world, member_of
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.worlds.world import World, make_member, make_neighbour, make_skill, make_world, member_of
 
 ADA = {"email": "ada@example.org", "role": "operator"}
 

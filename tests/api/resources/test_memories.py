@@ -4,8 +4,8 @@ import pytest
 
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_memory, make_profile, make_world
-from tests.surfaces.api.asking import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.worlds.world import World, make_memory, make_profile, make_world
 
 PROFILE = {"end_user_key": "slack:U12345", "preferences": "Prefers email."}
 

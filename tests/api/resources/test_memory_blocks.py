@@ -3,8 +3,8 @@
 import pytest
 
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_block, make_neighbour
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_block, make_neighbour
 
 
 def test_person_gives_an_agent_a_block(operator: Asker) -> None:

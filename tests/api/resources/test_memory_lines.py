@@ -11,8 +11,8 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import Heard
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_block, make_memory, make_world
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.worlds.world import World, make_block, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -1,9 +1,9 @@
 """The notebook by REST: people and agents write, change and settle; an agent sees its own."""
 
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_event
-from tests.noting import make_note
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.notes import make_note
+from tests.support.worlds.world import World, make_event
 
 REMINDER = {"kind": "reminder", "text": "Call back.", "due_at": "2026-01-02T09:30:00Z"}
 

@@ -7,8 +7,8 @@ import pytest
 
 from apps.personas.actions import retire_rule
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_identity_card, make_overlay, make_rule
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_identity_card, make_overlay, make_rule
 
 CARD = {"agent_key": "support", "business_name": "Acme", "assigned_name": "Grace Hopper", "timezone": "Europe/Madrid"}
 NEW: dict[str, dict[str, Any]] = {

@@ -7,8 +7,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.personas.models import Persona
-from tests.factories import World, make_neighbour, make_persona
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_neighbour, make_persona
 
 ADA = {"agent_key": "support", "identity": "You are Ada.", "avoid": "Never promise dates."}
 

@@ -6,8 +6,8 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import default_grants
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World
 
 WHY = "Settled at the review."
 ALL = sorted(default_grants(Role.AGENT))

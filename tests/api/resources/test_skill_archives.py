@@ -11,9 +11,9 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill, SkillUse
-from tests.factories import World, make_neighbour, make_skill, make_skill_with_file
-from tests.surfaces.api.asking import ROOT, Answer, Asker, agent_of, person_of
-from tests.zipping import SKILL_MD, a_skill, a_zip
+from tests.support.drivers.rest_client import ROOT, Answer, Asker, agent_of, person_of
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
+from tests.support.worlds.world import World, make_neighbour, make_skill, make_skill_with_file
 
 WHOLE = {
     "send-an-invoice/SKILL.md": SKILL_MD,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.factories import World, make_skill
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_skill
 
 
 def test_agent_that_fetches_an_approved_skill_uses_it(world: World, bot: Asker, operator: Asker) -> None:

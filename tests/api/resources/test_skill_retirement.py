@@ -1,8 +1,8 @@
 """Retiring and keeping skills by REST: for people."""
 
 from apps.skills.models import Skill
-from tests.factories import World, make_skill
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_skill
 
 
 def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:

@@ -7,8 +7,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.skills.models import Skill
-from tests.factories import World, make_skill
-from tests.surfaces.api.asking import Answer, Asker
+from tests.support.drivers.rest_client import Answer, Asker
+from tests.support.worlds.world import World, make_skill
 
 pytestmark = pytest.mark.kernel
 

@@ -12,8 +12,8 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import POLICY, Act, default_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from django.db import connection, connections
 
 from apps.conversations.models import InboundEvent
 from apps.governance.database.actor_transaction import acting
-from tests.factories import World, make_world
-from tests.patience import PATIENCE_SECONDS
-from tests.surfaces.api.asking import agent_of, answer_event
+from tests.support.drivers.rest_client import agent_of, answer_event
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World, make_world
 
 BODY = {"conversation_key": "thread-1", "end_user_key": "http:abc123", "text": "Where is my parcel?"}
 

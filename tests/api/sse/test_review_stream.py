@@ -19,8 +19,8 @@ from apps.governance.proposals.actions import withdraw_proposal
 from apps.review import inbox_feed
 from apps.review.inbox_feed import newest_mark
 from apps.tenants.actions import issue_token
-from tests.deciding import waiting_draft
-from tests.factories import World, make_conversation, make_neighbour, make_world
+from tests.support.factories.bulk_decisions import waiting_draft
+from tests.support.worlds.world import World, make_conversation, make_neighbour, make_world
 
 REVIEW = "/api/v1/review/stream/"
 SECRET = "the customer's own words"

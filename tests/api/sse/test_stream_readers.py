@@ -12,7 +12,7 @@ from apps.api.sse.slow_clients import Patient
 from apps.api.sse.stream_limits import Seat
 from apps.api.sse.subscriber import QUEUE_EVENTS, Reader, Why, ended, event, still_here
 from apps.tenants.authentication.credential_recheck import Standing
-from tests.factories import World, make_world
+from tests.support.worlds.world import World, make_world
 
 
 def run(story: Callable[[], Awaitable[None]]) -> None:

@@ -19,8 +19,8 @@ from apps.governance.database.actor_transaction import outside
 from apps.telemetry.prometheus import REGISTRY
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User
-from tests.factories import World, make_conversation, make_world
-from tests.surfaces.api.asking import Asker, bearer
+from tests.support.drivers.rest_client import Asker, bearer
+from tests.support.worlds.world import World, make_conversation, make_world
 
 STREAM = "conversations/1/stream/"
 REVIEW = "review/stream/"

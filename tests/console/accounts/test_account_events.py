@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from apps.tenants.accounts.account_events import KEPT, SHOWN, note_event
 from apps.tenants.models.sign_in import AccountEvent
-from tests.authenticating import with_device
 from tests.console.accounts.test_second_factor import CODE, FACTOR, HOME, LOGIN, shown_secret
-from tests.factories import PASSWORD, World, make_world, member_of
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.surfaces.console.browsing import decide, signed_in, words_of
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.authenticator_device import with_device
+from tests.support.drivers.console_client import decide, signed_in, words_of
+from tests.support.worlds.world import PASSWORD, World, make_world, member_of
 
 PAGE, PASSWORD_PAGE = reverse("admin:signed_in"), reverse("admin:password_change")
 Kind = AccountEvent.Kind

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.tenants.session_store import DEVICE_CHARACTERS, BrowserSession
-from tests.factories import PASSWORD, World, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.surfaces.console.browsing import text_of, words_of
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.console_client import text_of, words_of
+from tests.support.worlds.world import PASSWORD, World, make_world
 
 HOME, PAGE = reverse("admin:index"), reverse("admin:signed_in")
 

@@ -14,9 +14,9 @@ from apps.tenants.accounts.second_factor import RECOVERY_CODES, recovery_codes_l
 from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import Membership, TenantSettings, User
-from tests.authenticating import Device, with_device
-from tests.factories import PASSWORD, World, make_staff, member_of
-from tests.surfaces.console.browsing import decide, list_of, signed_in, text_of, words_of
+from tests.support.drivers.authenticator_device import Device, with_device
+from tests.support.drivers.console_client import decide, list_of, signed_in, text_of, words_of
+from tests.support.worlds.world import PASSWORD, World, make_staff, member_of
 
 HOME, LOGIN = reverse("admin:index"), reverse("admin:login")
 CODE, FACTOR = reverse("admin:code"), reverse("admin:factor")

@@ -16,8 +16,8 @@ from apps.tenants.accounts.people import person_named
 from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
 from apps.tenants.actions import add_member
 from apps.tenants.models import User
-from tests.factories import PASSWORD, World, make_skill, make_user, make_world
-from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of
+from tests.support.drivers.console_client import form_values, list_of, page_of, signed_in, text_of
+from tests.support.worlds.world import PASSWORD, World, make_skill, make_user, make_world
 
 HOME = reverse("admin:index")
 LOGIN = reverse("admin:login")

@@ -11,8 +11,8 @@ from pytest_django import Settings
 
 from apps.tenants.accounts.people import person_signed_in
 from apps.tenants.models import User
-from tests.factories import World, make_user, member_of
-from tests.surfaces.console.browsing import decide
+from tests.support.drivers.console_client import decide
+from tests.support.worlds.world import World, make_user, member_of
 
 HOME = reverse("admin:index")
 

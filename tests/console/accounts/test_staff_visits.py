@@ -12,8 +12,8 @@ from apps.console.site import PAGES
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.tenants.models import StaffAccess
-from tests.factories import PASSWORD, World, make_persona, make_skill_with_file, make_staff, make_world
-from tests.surfaces.console.browsing import decision_of, page_of
+from tests.support.drivers.console_client import decision_of, page_of
+from tests.support.worlds.world import PASSWORD, World, make_persona, make_skill_with_file, make_staff, make_world
 
 pytestmark = pytest.mark.django_db
 

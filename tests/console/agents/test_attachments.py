@@ -12,8 +12,8 @@ from apps.governance.models import Proposal
 from apps.skills.actions import deprecate_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from tests.factories import World, make_skill, make_skill_with_file, make_world
-from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, text_of, words_of
+from tests.support.drivers.console_client import decide, decision_of, form_values, page_of, text_of, words_of
+from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 
 def stored(world: World, skill: Skill) -> Skill:

@@ -9,12 +9,12 @@ from django.urls import reverse
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
-from tests.actions.conversing import CUSTOMER, say
-from tests.factories import World, make_conversation, make_profile, make_world
-from tests.noting import make_note, make_note_of_customer
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of, words_of
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.drivers.console_client import page_of, words_of
+from tests.support.drivers.conversation import CUSTOMER, say
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.notes import make_note, make_note_of_customer
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

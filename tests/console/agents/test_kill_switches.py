@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from apps.kill_switches.actions import lift_switch, throw_switch
 from apps.kill_switches.models import KillSwitch
-from tests.factories import make_switch, make_world
-from tests.surfaces.console.browsing import page_of, signed_in, words_of
+from tests.support.drivers.console_client import page_of, signed_in, words_of
+from tests.support.worlds.world import make_switch, make_world
 
 pytestmark = pytest.mark.django_db
 

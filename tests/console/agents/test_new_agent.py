@@ -14,8 +14,16 @@ from apps.personas.models import Persona
 from apps.personas.templates import persona_templates
 from apps.tenants.actions import issue_token
 from apps.tenants.models import Agent, Tenant
-from tests.factories import World, approve_opened, make_conversation, make_limit, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import form_values, page_of, text_of, words_of
+from tests.support.drivers.console_client import form_values, page_of, text_of, words_of
+from tests.support.worlds.world import (
+    World,
+    approve_opened,
+    make_conversation,
+    make_limit,
+    make_persona,
+    make_skill,
+    make_world,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting
 from apps.schedules.models import Schedule
-from tests.factories import World, make_skill
-from tests.scheduling import make_schedule
-from tests.surfaces.console.browsing import decide, list_of, page_of, save, words_of
+from tests.support.drivers.console_client import decide, list_of, page_of, save, words_of
+from tests.support.factories.schedules import make_schedule
+from tests.support.worlds.world import World, make_skill
 
 pytestmark = pytest.mark.django_db
 

@@ -15,9 +15,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.skills.models import Skill
-from tests.factories import World, make_limit, make_neighbour, make_skill, make_staff, make_visit, make_world
-from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of, words_of
-from tests.zipping import SKILL_MD, a_skill, a_zip
+from tests.support.drivers.console_client import form_values, list_of, page_of, signed_in, text_of, words_of
+from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
+from tests.support.worlds.world import World, make_limit, make_neighbour, make_skill, make_staff, make_visit, make_world
 
 pytestmark = pytest.mark.django_db
 

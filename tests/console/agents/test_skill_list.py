@@ -8,8 +8,8 @@ from apps.prompt.rendering.snapshot import assemble
 from apps.runtime.prompt_snapshot.preview import told_at
 from apps.skills.actions import approve_skill
 from apps.skills.models import Skill
-from tests.factories import World, make_skill, make_world
-from tests.surfaces.console.browsing import list_of, text_of, words_of
+from tests.support.drivers.console_client import list_of, text_of, words_of
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

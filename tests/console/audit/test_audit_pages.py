@@ -15,10 +15,10 @@ from apps.governance.models import AuditCheck, AuditLink, Refusal
 from apps.governance.policy.table import POLICY
 from apps.tenants.audit_export import MOST
 from apps.tenants.policy_sync.policy_page import verdict
-from tests.committing import committing
-from tests.factories import World, make_limit, make_persona, make_skill, make_world
-from tests.governance.books import are_whole
-from tests.surfaces.console.browsing import form_values, list_of, signed_in, text_of, words_of
+from tests.support.audit_records import are_whole
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import form_values, list_of, signed_in, text_of, words_of
+from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_world
 
 __all__ = ["committing"]
 LISTED = list_of(AuditCheck)

@@ -6,9 +6,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.personas.actions import amend_persona
-from tests.factories import World, make_persona, make_world
 from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.worlds.world import World, make_persona, make_world
 
 
 def path(world: World) -> str:

@@ -14,9 +14,9 @@ from apps.governance.models import AuditCheck, Refusal
 from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import propose_patch
 from apps.skills.models import Skill
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import decision_of, list_of, page_of, text_of, words_of
-from tests.surfaces.console.furnishing import make_books
+from tests.support.drivers.console_client import decision_of, list_of, page_of, text_of, words_of
+from tests.support.worlds.furnished_tenant import make_books
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 
 def refusals(world: World) -> list[tuple[Any, ...]]:

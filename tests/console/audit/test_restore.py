@@ -17,9 +17,9 @@ from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_persona, make_profile, make_rule, make_world
 from tests.restore.restore_scenario import only
-from tests.surfaces.console.browsing import list_of, page_of, save, signed_in, text_of, words_of
+from tests.support.drivers.console_client import list_of, page_of, save, signed_in, text_of, words_of
+from tests.support.worlds.world import World, make_persona, make_profile, make_rule, make_world
 
 
 def path() -> str:

@@ -7,11 +7,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from tests.committing import committing
-from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.audit.test_row_history import erase
-from tests.surfaces.console.browsing import form_values, page_of, signed_in, text_of, words_of
-from tests.surfaces.console.furnishing import furnished
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import form_values, page_of, signed_in, text_of, words_of
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 __all__ = ["committing"]
 

@@ -13,11 +13,11 @@ from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import fault, reply
-from tests.factories import World, make_event, make_persona
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import form_values, list_of, save, words_of
-from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.drivers.console_client import form_values, list_of, save, words_of
+from tests.support.drivers.conversation import fault, reply
+from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_persona
 
 HOME = "/admin/assistant/"
 

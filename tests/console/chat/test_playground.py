@@ -22,12 +22,12 @@ from apps.prompt.tables_and_charts import Figure
 from apps.review.proposal_submission import ask
 from apps.runtime.models import Session
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import reply
-from tests.factories import World, make_event, make_limit, make_persona, make_skill
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import form_values, list_of, page_of, save, words_of
-from tests.talking import make_assistant, make_trial, tell_assistant
-from tests.wholeness import share_of
+from tests.support.drivers.console_client import form_values, list_of, page_of, save, words_of
+from tests.support.drivers.conversation import reply
+from tests.support.factories.member_talks import make_assistant, make_trial, tell_assistant
+from tests.support.sampling import share_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_limit, make_persona, make_skill
 
 SENTINEL = "xyzzy-4711"
 STYLE = "Sing every answer."

@@ -11,10 +11,10 @@ from django.urls import reverse
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.database.actor_transaction import acting
-from tests.actions.conversing import lines
-from tests.factories import World, make_conversation, make_event, make_skill
-from tests.surfaces.console.browsing import decide, decision_of, form_values, list_of, page_of, text_of, words_of
-from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
+from tests.support.drivers.console_client import decide, decision_of, form_values, list_of, page_of, text_of, words_of
+from tests.support.drivers.conversation import lines
+from tests.support.factories.desk import make_escalation, make_send_rule, make_waiting_draft
+from tests.support.worlds.world import World, make_conversation, make_event, make_skill
 
 pytestmark = pytest.mark.django_db
 

@@ -16,14 +16,22 @@ from apps.desk.reports.models import Report
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.learning.lessons.lesson_capture import capture
-from tests.actions.conversing import say
-from tests.factories import World, make_event, make_limit, make_persona, make_world
-from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import decision_of, form_values, list_of, page_of, signed_in, text_of, words_of
-from tests.talking import make_assistant, make_talk
-from tests.teaching import lessons_of
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.drivers.console_client import (
+    decision_of,
+    form_values,
+    list_of,
+    page_of,
+    signed_in,
+    text_of,
+    words_of,
+)
+from tests.support.drivers.conversation import say
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.lessons import lessons_of
+from tests.support.factories.member_talks import make_assistant, make_talk
+from tests.support.factories.reports import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_event, make_limit, make_persona, make_world
 
 __all__ = ["standin", "standing_in"]
 pytestmark = pytest.mark.django_db

@@ -14,11 +14,11 @@ from apps.runtime.models import Session
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import say, sessions, take
-from tests.factories import World, make_memory, make_persona, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of, signed_in, words_of
-from tests.talking import make_assistant, make_talk, tell_assistant
+from tests.support.drivers.console_client import page_of, signed_in, words_of
+from tests.support.drivers.conversation import say, sessions, take
+from tests.support.factories.member_talks import make_assistant, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -9,15 +9,15 @@ from apps.launcher.postgres import Postgres
 from apps.prompt.cache.cost_attribution import marks_of
 from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall
-from tests.actions.conversing import say, sessions
-from tests.committing import committing
-from tests.factories import World, make_persona, make_world
 from tests.runtime.sessions.test_cache_ledger import calls, wordy
 from tests.runtime.turns.test_broken_dependencies import break_in
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import page_of, signed_in, words_of
-from tests.teaching import make_version
-from tests.tracing import untraced
+from tests.support.coverage_tracing import untraced
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import page_of, signed_in, words_of
+from tests.support.drivers.conversation import say, sessions
+from tests.support.factories.lessons import make_version
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_persona, make_world
 
 __all__ = ["committing", "standin", "standing_in"]
 

@@ -20,13 +20,13 @@ from apps.runtime.turns.operator_replies import send_out
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.committing import committing
 from tests.console.dashboard.test_home import HOME, shown
-from tests.factories import World, make_conversation, make_event, make_rule, make_skill, make_world
-from tests.surfaces.console.browsing import signed_in, words_of
-from tests.surfaces.console.furnishing import furnished
-from tests.teaching import make_edited_draft
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import signed_in, words_of
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.lessons import make_edited_draft
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_conversation, make_event, make_rule, make_skill, make_world
 
 __all__ = ["committing"]
 

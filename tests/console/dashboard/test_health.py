@@ -14,10 +14,10 @@ from apps.governance.database.actor_transaction import acting
 from apps.runtime.health.beat_monitor import set_alarms, table
 from apps.tenants.due_work import waiting_work
 from apps.webhooks.models import Delivery
-from tests.factories import World, make_conversation, make_staff, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.hooking import make_dead, make_webhook
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.servers.webhook_receiver import make_dead, make_webhook
+from tests.support.worlds.world import World, make_conversation, make_staff, make_world
 
 pytestmark = pytest.mark.django_db
 

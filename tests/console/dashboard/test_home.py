@@ -17,16 +17,16 @@ from apps.governance.proposals.actions import claim_proposal
 from apps.launcher.postgres import Postgres
 from apps.runtime.kill_switch_checks import Stopped
 from apps.runtime.models import Turn
-from tests.committing import committing
 from tests.console.review.test_inbox import submission
-from tests.contradicting import make_contradiction
-from tests.distilled import make_held_tier, make_tier
-from tests.factories import World, make_conversation, make_skill, make_world
-from tests.reporting import make_report
-from tests.surfaces.console.browsing import signed_in, text_of, words_of
-from tests.teaching import make_cluster, make_version
-from tests.tooling import make_waiting_call
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import signed_in, text_of, words_of
+from tests.support.factories.contradictions import make_contradiction
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.external_tools import make_waiting_call
+from tests.support.factories.lessons import make_cluster, make_version
+from tests.support.factories.memory_tiers import make_held_tier, make_tier
+from tests.support.factories.reports import make_report
+from tests.support.worlds.world import World, make_conversation, make_skill, make_world
 
 __all__ = ["committing"]
 

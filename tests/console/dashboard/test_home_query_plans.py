@@ -13,14 +13,14 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
-from tests.committing import committing
-from tests.factories import make_conversation, make_skill, make_world
-from tests.governance.filled import refuse_once
-from tests.surfaces.console.browsing import signed_in
-from tests.surfaces.console.furnishing import make_turn
-from tests.teaching import make_edited_draft
-from tests.waiting import make_escalation
-from tests.wholeness import whole_or
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import signed_in
+from tests.support.factories.desk import make_escalation
+from tests.support.factories.lessons import make_edited_draft
+from tests.support.sampling import whole_or
+from tests.support.worlds.filled_world import refuse_once
+from tests.support.worlds.furnished_tenant import make_turn
+from tests.support.worlds.world import make_conversation, make_skill, make_world
 
 __all__ = ["committing"]
 

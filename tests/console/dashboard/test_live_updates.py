@@ -9,9 +9,9 @@ from django.urls import reverse
 from apps.console.dashboard.live_updates import NEWS, name_of
 from apps.desk.models import Draft, Escalation
 from apps.governance.models import Proposal
-from tests.factories import World, make_skill, make_world
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.worlds.world import World, make_skill, make_world
 
 NOBODY = {"count": 0, "newest": None}
 

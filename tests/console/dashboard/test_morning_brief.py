@@ -16,13 +16,13 @@ from apps.personas.actions import amend_persona
 from apps.prompt.text_reuse.derived_lines import Heard
 from apps.skills.actions import deprecate_skill
 from apps.skills.quarantine import quarantine_skill
-from tests.committing import committing
 from tests.console.dashboard.test_home import HOME, shown
-from tests.distilled import make_tier
-from tests.factories import World, make_memory, make_persona, make_rule, make_skill, make_world
-from tests.governance.filled import refuse_once
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
-from tests.teaching import make_version
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.factories.lessons import make_version
+from tests.support.factories.memory_tiers import make_tier
+from tests.support.worlds.filled_world import refuse_once
+from tests.support.worlds.world import World, make_memory, make_persona, make_rule, make_skill, make_world
 
 __all__ = ["committing"]
 

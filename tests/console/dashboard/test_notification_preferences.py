@@ -10,9 +10,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.notifications.models import NotificationPreferences
 from apps.notifications.smtp import mail_server
 from apps.tenants.models import User
-from tests.factories import World
-from tests.mailing import make_notice
-from tests.surfaces.console.browsing import signed_in, words_of
+from tests.support.drivers.console_client import signed_in, words_of
+from tests.support.servers.smtp_server import make_notice
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_agent, amend_settings, create_agent
 from apps.tenants.models import TenantSettings
-from tests.factories import World
-from tests.surfaces.console.browsing import list_of, page_of, text_of
+from tests.support.drivers.console_client import list_of, page_of, text_of
+from tests.support.worlds.world import World
 
 
 def spend(world: World, cost: int, agent_id: int = 0, unpriced: int = 0) -> Spend:

@@ -13,15 +13,15 @@ from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
 from apps.runtime.turns.operator_replies import send_out
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, say, take
-from tests.committing import committing
-from tests.explaining import ASKED, RULE, SAID, Explained, ask, explain, furnish
-from tests.factories import World, make_world
 from tests.governance.audit.test_row_history import erase
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
-from tests.talking import make_assistant, make_talk, tell_assistant
-from tests.teaching import make_version
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.drivers.conversation import reply, say, take
+from tests.support.factories.explained_replies import ASKED, RULE, SAID, Explained, ask, explain, furnish
+from tests.support.factories.lessons import make_version
+from tests.support.factories.member_talks import make_assistant, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["committing", "standin", "standing_in"]
 ERASED = "These words were erased since."

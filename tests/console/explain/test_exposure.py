@@ -15,9 +15,13 @@ from apps.governance.database.actor_transaction import acting
 from apps.memory.models import MemoryLine
 from apps.personas.actions import amend_persona
 from apps.runtime.explain.exposure import who_was_told
-from tests.actions.conversing import say, sessions
-from tests.explaining import explain
-from tests.factories import (
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.drivers.conversation import say, sessions
+from tests.support.factories.explained_replies import explain
+from tests.support.factories.lessons import make_version
+from tests.support.factories.member_talks import make_assistant, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
     World,
     make_block,
     make_memory,
@@ -28,10 +32,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
-from tests.talking import make_assistant, make_talk, tell_assistant
-from tests.teaching import make_version
 
 LATELY = "In the last 30 days"
 

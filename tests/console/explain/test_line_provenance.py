@@ -7,9 +7,9 @@ from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
-from tests.factories import World, make_conversation, make_memory, make_world
 from tests.learning.extraction.test_lineage import reach
-from tests.surfaces.console.browsing import decision_of, page_of, signed_in, text_of
+from tests.support.drivers.console_client import decision_of, page_of, signed_in, text_of
+from tests.support.worlds.world import World, make_conversation, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -7,10 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.launcher.data_folders import PROJECT
-from tests.factories import World
-from tests.surfaces.console.browsing import paths
-from tests.surfaces.console.furnishing import furnished
-from tests.wholeness import share_of
+from tests.support.drivers.console_client import paths
+from tests.support.sampling import share_of
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World
 
 INLINE = re.compile(r"<style|<script(?![^>]* src=)|\s(?:style|on[a-z]+|hx-on[a-z:]*)=|javascript:", re.IGNORECASE)
 MARKUP = re.compile(

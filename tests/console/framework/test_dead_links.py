@@ -7,10 +7,10 @@ from django.urls import reverse
 from apps.governance.actors import Role
 from apps.governance.policy.table import POLICY, Act
 from tests.console.link_crawler import Crawl
-from tests.factories import World, make_limit
-from tests.surfaces.console.browsing import signed_in
-from tests.surfaces.console.furnishing import furnished
-from tests.wholeness import whole_or
+from tests.support.drivers.console_client import signed_in
+from tests.support.sampling import whole_or
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_limit
 
 # From home outwards: `make test` opens what is nearest, the long proof all there is.
 PAGES_OPENED, LEAST_OPENED = whole_or((40, 30), whole=(100_000, 100))

@@ -15,8 +15,8 @@ from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.skills.models import Skill
 from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import Agent, AgentToken
-from tests.factories import World, make_block, make_memory, make_persona, make_profile, make_skill
-from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, save, text_of, words_of
+from tests.support.drivers.console_client import decide, decision_of, form_values, page_of, save, text_of, words_of
+from tests.support.worlds.world import World, make_block, make_memory, make_persona, make_profile, make_skill
 
 
 def test_persona_is_added_and_amended(world: World, operator: Client) -> None:

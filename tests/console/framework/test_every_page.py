@@ -10,14 +10,14 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import AgentToken, Membership
-from tests.factories import (
+from tests.support.drivers.console_client import list_of, page_of, signed_in, text_of
+from tests.support.sampling import share_of
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import (
     World,
     make_skill,
     make_world,
 )
-from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of
-from tests.surfaces.console.furnishing import furnished
-from tests.wholeness import share_of
 
 LISTED = [model for model, pages in PAGES.items() if not pages.has_one_row]
 

@@ -28,12 +28,12 @@ from apps.memory.models import CustomerProfile, MemoryLine
 from apps.review.models import Comment
 from apps.runtime.models import Session
 from apps.skills.models import Skill
-from tests.committing import committing
 from tests.console.dashboard.test_home_query_plans import AT
-from tests.factories import World, make_world
-from tests.surfaces.console.browsing import list_of, page_of, signed_in
-from tests.surfaces.console.furnishing import furnished
-from tests.wholeness import whole_or
+from tests.support.database.committing_fixture import committing
+from tests.support.drivers.console_client import list_of, page_of, signed_in
+from tests.support.sampling import whole_or
+from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.world import World, make_world
 
 __all__ = ["committing"]
 

@@ -22,7 +22,9 @@ from apps.personas.models import IdentityCard, StandingRule
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.models import InvokableAgent
-from tests.factories import (
+from tests.support.drivers.console_client import list_of, page_of, text_of
+from tests.support.worlds.furnished_tenant import make_extraction, make_turn, session_of
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -34,8 +36,6 @@ from tests.factories import (
     make_rule,
     make_skill,
 )
-from tests.surfaces.console.browsing import list_of, page_of, text_of
-from tests.surfaces.console.furnishing import make_extraction, make_turn, session_of
 
 HOSTILE = """# Hi <script>alert(1)</script>
 

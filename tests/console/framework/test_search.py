@@ -16,7 +16,8 @@ from apps.personas.actions import amend_persona
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.console.dashboard.test_figures_page import CONTROL
-from tests.factories import (
+from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -29,7 +30,6 @@ from tests.factories import (
     make_visit,
     make_world,
 )
-from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
 
 pytestmark = pytest.mark.django_db
 # What every page asks, one look for the words, and one read of each kind that has any.

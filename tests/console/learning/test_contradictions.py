@@ -12,9 +12,9 @@ from apps.governance.database.actor_transaction import acting
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.contradictions.scan_runs import Extent, claim_look, end_look
 from apps.runtime.contradiction_scan import look
-from tests.contradicting import WHY, contradictions_of, make_contradiction
-from tests.factories import World, make_persona, make_skill
-from tests.surfaces.console.browsing import decide, list_of, page_of, text_of, words_of
+from tests.support.drivers.console_client import decide, list_of, page_of, text_of, words_of
+from tests.support.factories.contradictions import WHY, contradictions_of, make_contradiction
+from tests.support.worlds.world import World, make_persona, make_skill
 
 pytestmark = pytest.mark.django_db
 

@@ -2,9 +2,9 @@
 
 from django.test import Client
 
-from tests.factories import World
-from tests.surfaces.console.browsing import page_of, words_of
-from tests.teaching import make_cluster
+from tests.support.drivers.console_client import page_of, words_of
+from tests.support.factories.lessons import make_cluster
+from tests.support.worlds.world import World
 
 
 def test_the_weeks_are_plotted_and_told(world: World, operator: Client) -> None:

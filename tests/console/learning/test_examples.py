@@ -5,9 +5,17 @@ from django.test import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.learning.lessons.models import Example, Lesson
-from tests.factories import World
-from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
-from tests.teaching import ASKED, DRAFTED, SENT, is_shown_examples, make_answered, make_example, make_lesson
+from tests.support.drivers.console_client import decide, list_of, page_of, words_of
+from tests.support.factories.lessons import (
+    ASKED,
+    DRAFTED,
+    SENT,
+    is_shown_examples,
+    make_answered,
+    make_example,
+    make_lesson,
+)
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.django_db
 WORDS = {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}

@@ -6,11 +6,11 @@ from django.test import Client
 
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from tests.actions.conversing import reply
-from tests.factories import World
-from tests.reflecting import look_back, make_day
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import page_of, words_of
+from tests.support.drivers.console_client import page_of, words_of
+from tests.support.drivers.conversation import reply
+from tests.support.factories.reflections import look_back, make_day
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World
 
 OPEN = "The shop opens at nine."
 

@@ -18,8 +18,8 @@ from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_block, make_conversation, make_memory
-from tests.surfaces.console.browsing import decide, page_of, text_of, words_of
+from tests.support.drivers.console_client import decide, page_of, text_of, words_of
+from tests.support.worlds.world import World, make_block, make_conversation, make_memory
 
 pytestmark = pytest.mark.django_db
 LIST = "admin:memory_memoryline_changelist"

@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
-from tests.factories import World
-from tests.noting import has_notebook, make_note, make_reminder
-from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
+from tests.support.drivers.console_client import decide, list_of, page_of, words_of
+from tests.support.factories.notes import has_notebook, make_note, make_reminder
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.django_db
 

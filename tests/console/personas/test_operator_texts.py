@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting
 from apps.personas.models import IdentityCard, PersonaOverlay, StandingRule
-from tests.factories import World, make_identity_card, make_persona, make_rule
-from tests.surfaces.console.browsing import decide, list_of, page_of, save, text_of, words_of
+from tests.support.drivers.console_client import decide, list_of, page_of, save, text_of, words_of
+from tests.support.worlds.world import World, make_identity_card, make_persona, make_rule
 
 
 def test_overlay_is_added_previewed_and_cleared(world: World, operator: Client) -> None:

@@ -10,8 +10,8 @@ from apps.governance.models import ChangeRecord
 from apps.personas.actions import archive_persona, create_overlay
 from apps.personas.models import Persona
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_persona
-from tests.surfaces.console.browsing import form_values, page_of, words_of
+from tests.support.drivers.console_client import form_values, page_of, words_of
+from tests.support.worlds.world import World, make_persona
 
 
 def preview(client: Client, path: str, **typed: str) -> Any:

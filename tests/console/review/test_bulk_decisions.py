@@ -17,9 +17,9 @@ from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from apps.skills.proposals import propose_deprecation
 from tests.console.dashboard.test_figures_page import statements
-from tests.deciding import again, begin, make_drafts, states, waiting_draft
-from tests.factories import World, make_limit, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import list_of, text_of, words_of
+from tests.support.drivers.console_client import list_of, text_of, words_of
+from tests.support.factories.bulk_decisions import again, begin, make_drafts, states, waiting_draft
+from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_world
 
 TOGETHER = reverse("admin:together")
 INBOX = list_of(Proposal)

@@ -13,9 +13,7 @@ from apps.review.comment_actions import withdraw_comment
 from apps.review.models import Comment
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.commenting import make_comment, make_proposal
-from tests.factories import World, make_persona, make_skill
-from tests.surfaces.console.browsing import (
+from tests.support.drivers.console_client import (
     decide,
     decision_of,
     form_values,
@@ -25,6 +23,8 @@ from tests.surfaces.console.browsing import (
     text_of,
     words_of,
 )
+from tests.support.factories.comments import make_comment, make_proposal
+from tests.support.worlds.world import World, make_persona, make_skill
 
 pytestmark = pytest.mark.django_db
 

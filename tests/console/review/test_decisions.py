@@ -13,8 +13,8 @@ from apps.personas.models import Persona
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
-from tests.factories import World, make_conversation, make_persona, make_skill
-from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, text_of, words_of
+from tests.support.drivers.console_client import decide, decision_of, form_values, page_of, text_of, words_of
+from tests.support.worlds.world import World, make_conversation, make_persona, make_skill
 
 
 def status_of(world: World, skill: Skill) -> str:

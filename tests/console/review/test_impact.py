@@ -8,10 +8,10 @@ from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.tenants.actions import amend_agent
 from tests.console.review.test_inbox_queues import asked_of_memory, asked_of_skill
-from tests.factories import World, make_block, make_conversation, make_persona, make_skill
-from tests.reviewing import say_yes
-from tests.surfaces.console.browsing import page_of, words_of
-from tests.surfaces.console.furnishing import make_turn
+from tests.support.drivers.console_client import page_of, words_of
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.furnished_tenant import make_turn
+from tests.support.worlds.world import World, make_block, make_conversation, make_persona, make_skill
 
 
 def only(world: World) -> Proposal:

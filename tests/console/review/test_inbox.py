@@ -19,9 +19,7 @@ from apps.personas.models import Persona, StandingRule
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision
-from tests.factories import World, make_conversation, make_member, make_persona, make_skill
-from tests.reviewing import say_yes
-from tests.surfaces.console.browsing import (
+from tests.support.drivers.console_client import (
     decide,
     decision_of,
     form_values,
@@ -31,6 +29,8 @@ from tests.surfaces.console.browsing import (
     text_of,
     words_of,
 )
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_conversation, make_member, make_persona, make_skill
 
 INBOX = list_of(Proposal)
 

@@ -20,7 +20,8 @@ from apps.review.decisions import expire
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
-from tests.factories import (
+from tests.support.drivers.console_client import list_of, page_of, text_of, words_of
+from tests.support.worlds.world import (
     World,
     make_block,
     make_conversation,
@@ -30,7 +31,6 @@ from tests.factories import (
     make_rule,
     make_skill,
 )
-from tests.surfaces.console.browsing import list_of, page_of, text_of, words_of
 
 INBOX = list_of(Proposal)
 HUNDRED, MOST_READS = 100, 12

@@ -13,9 +13,9 @@ from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.review.models import SavedFilter
 from apps.review.rules import FILTERS_KEPT
-from tests.factories import World, make_member, make_persona, make_skill, make_world
-from tests.filtering import HIGH, make_filter
-from tests.surfaces.console.browsing import form_values, list_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import form_values, list_of, signed_in, text_of, words_of
+from tests.support.factories.saved_filters import HIGH, make_filter
+from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_world
 
 INBOX = list_of(Proposal)
 SAVING = reverse("admin:save_filter")

@@ -10,11 +10,11 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.tenants.models import Agent, Endpoint, ModelPrice
-from tests.actions.conversing import fault, reply
-from tests.factories import World
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import decide, list_of, page_of, save, words_of
-from tests.thinking import THINKING_FORMS, make_endpoint, make_price
+from tests.support.drivers.console_client import decide, list_of, page_of, save, words_of
+from tests.support.drivers.conversation import fault, reply
+from tests.support.factories.endpoints import THINKING_FORMS, make_endpoint, make_price
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.django_db
 

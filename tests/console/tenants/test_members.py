@@ -14,7 +14,17 @@ from apps.governance.policy.table import Act, codename, default_grants
 from apps.tenants.actions import add_member, limit_member
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import Membership, User
-from tests.factories import (
+from tests.support.drivers.console_client import (
+    decide,
+    decision_of,
+    list_of,
+    page_of,
+    save,
+    signed_in,
+    text_of,
+    words_of,
+)
+from tests.support.worlds.world import (
     World,
     make_grants,
     make_limit,
@@ -24,7 +34,6 @@ from tests.factories import (
     make_world,
     member_of,
 )
-from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, signed_in, text_of, words_of
 
 HOME = reverse("admin:index")
 ADA = "ada@example.org"

@@ -11,8 +11,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import default_grants
 from apps.tenants.authentication.actor_resolution import person_actor
 from apps.tenants.models.grants import RoleGrants
-from tests.factories import World, make_role_grants
-from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, text_of, words_of
+from tests.support.drivers.console_client import decide, decision_of, list_of, page_of, save, text_of, words_of
+from tests.support.worlds.world import World, make_role_grants
 
 ADD = reverse("admin:tenants_rolegrants_add")
 POLICY_PAGE = reverse("admin:policy")

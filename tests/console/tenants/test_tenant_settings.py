@@ -16,9 +16,9 @@ from apps.memory.actions import amend_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
-from tests.factories import World, make_block, make_event, make_neighbour
-from tests.surfaces.console.browsing import decide, form_values, list_of, page_of, save, text_of, words_of
-from tests.tooling import FIND, REFUND, lists, make_server_tool
+from tests.support.drivers.console_client import decide, form_values, list_of, page_of, save, text_of, words_of
+from tests.support.factories.external_tools import FIND, REFUND, lists, make_server_tool
+from tests.support.worlds.world import World, make_block, make_event, make_neighbour
 
 
 def test_settings_are_one_page_that_the_sidebar_leads_to(world: World, admin: Client) -> None:

@@ -11,8 +11,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.notebook.models import Note
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_conversation, make_world
-from tests.surfaces.console.browsing import form_values, list_of, page_of, save, words_of
+from tests.support.drivers.console_client import form_values, list_of, page_of, save, words_of
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 FAR = "Pacific/Kiritimati"

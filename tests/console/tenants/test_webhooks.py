@@ -10,9 +10,9 @@ from apps.governance.errors import Invalid
 from apps.tenants.models import TenantSettings
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.models import EVENTS, Webhook
-from tests.factories import World
-from tests.hooking import make_dead, make_webhook
-from tests.surfaces.console.browsing import decide, form_values, list_of, page_of, words_of
+from tests.support.drivers.console_client import decide, form_values, list_of, page_of, words_of
+from tests.support.servers.webhook_receiver import make_dead, make_webhook
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord, Refusal
 from apps.skills.actions import approve_skill, draft_skill
 from apps.tenants.authentication.actor_resolution import system_actor
-from tests.factories import World, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.governance.filled import commit_links
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.worlds.filled_world import commit_links
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.kernel
 

@@ -5,8 +5,8 @@ import pytest
 from apps.governance.governed_write import text_sha256
 from apps.personas.actions import amend_persona
 from apps.skills.actions import amend_skill, discard_skill, draft_skill
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.governance.books import records
+from tests.support.audit_records import records
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from apps.governance.refusal_log import note
 from apps.personas.actions import amend_persona
 from apps.skills.actions import amend_skill, approve_skill, draft_skill
 from apps.skills.models import Skill
-from tests.factories import World, make_persona, make_skill, make_world
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from apps.personas.actions import amend_persona, archive_persona
 from apps.personas.models import Persona
 from apps.skills.actions import discard_skill
 from apps.skills.models import Skill
-from tests.factories import World, make_persona, make_profile, make_skill, make_world
 from tests.runtime.turns.test_broken_dependencies import break_in
+from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.kernel
 

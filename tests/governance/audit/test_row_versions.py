@@ -13,9 +13,9 @@ from apps.personas.actions import amend_persona, archive_persona
 from apps.personas.models import Persona
 from apps.skills.actions import discard_skill
 from apps.skills.models import Skill
-from tests.committing import committing
-from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.audit.test_row_history import erase
+from tests.support.database.committing_fixture import committing
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.kernel
 

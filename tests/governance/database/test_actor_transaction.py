@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting, acting_actor, one_shot, outside, tenant_id_named
 from apps.memory.models import CustomerProfile
-from tests.factories import World, make_profile, make_world
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

@@ -4,10 +4,10 @@ import pytest
 
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.factories import make_profile
 from tests.governance.agent_role_cases import CASES
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
-from tests.governance.filled import Filled
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, Outcome, attempt
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import make_profile
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 

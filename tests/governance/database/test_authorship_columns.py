@@ -3,9 +3,9 @@
 import pytest
 
 from tests.governance.agent_role_cases import EVENT, Case
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.governance.database.test_agent_role import run_as
-from tests.governance.filled import Filled
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.worlds.filled_world import Filled
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 

@@ -6,7 +6,7 @@ from django.db import connection
 
 from apps.launcher.postgres import Postgres
 from tests.governance.pool_interleaving import KINDS, inhabit, interleave
-from tests.governance.pooling import WAYS, Way, find_pgbouncer
+from tests.support.database.connection_pools import WAYS, Way, find_pgbouncer
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured

@@ -5,7 +5,7 @@ import psycopg
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.personas.models import Persona
-from tests.factories import make_persona, make_world
+from tests.support.worlds.world import make_persona, make_world
 
 
 def test_what_an_actor_sees_is_filtered_by_tenant_before_row_security_is_asked(

@@ -19,14 +19,14 @@ from apps.console.site import site
 from apps.conversations.models import Message
 from apps.launcher.postgres import Postgres
 from apps.tenants.models.grants import RoleGrants
-from tests.factories import make_member
-from tests.governance.filled import Filled, fill
 from tests.governance.isolation.test_isolation_over_rest import description, operations
 from tests.governance.not_found_comparison import row_of
 from tests.governance.row_multiplication import Crowd
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import list_of, signed_in
-from tests.wholeness import whole_or
+from tests.support.drivers.console_client import list_of, signed_in
+from tests.support.sampling import whole_or
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.world import make_member
 
 pytestmark = pytest.mark.kernel
 

@@ -7,9 +7,9 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Approval, Proposal
 from apps.skills.proposals import propose_revision
-from tests.factories import World, make_profile, make_skill, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.reviewing import say_yes
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -9,10 +9,7 @@ from django.db import connection
 from django.db.models import ForeignKey, Model
 
 from apps.governance.actors import Actor, Role
-from tests.factories import World, make_world
-from tests.governance.attempts import NO_RIGHT, Outcome, attempt
-from tests.governance.filled import Filled
-from tests.governance.tables import (
+from tests.support.database.catalog import (
     SHARED,
     TenantTable,
     all_tables,
@@ -22,6 +19,9 @@ from tests.governance.tables import (
     may,
     tenant_tables,
 )
+from tests.support.database.raw_sql_as_role import NO_RIGHT, Outcome, attempt
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 

@@ -8,11 +8,7 @@ from django.db import connection, connections
 
 from apps.governance.actors import Actor
 from apps.launcher.data_folders import PROJECT
-from tests.factories import World, make_neighbour, make_persona, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.governance.filled import fill
-from tests.governance.sessions import ending, session
-from tests.governance.tables import (
+from tests.support.database.catalog import (
     definer_functions,
     free_sequences,
     loose_keys,
@@ -20,7 +16,11 @@ from tests.governance.tables import (
     plain_references,
     tenant_tables,
 )
-from tests.standing_in import StandIn
+from tests.support.database.raw_sessions import ending, session
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import fill
+from tests.support.worlds.world import World, make_neighbour, make_persona, make_world
 
 ROLE = "preceptor_test"
 # What would stay on a pooled connection, or in the database, for the next tenant to find.

@@ -8,11 +8,11 @@ from django.db import connections
 from psycopg import sql
 
 from apps.launcher.postgres import Postgres
-from tests.governance.attempts import BROKEN_RULE
 from tests.governance.database.test_row_security import NOT_COMPOSITE, references_between_nouns
-from tests.governance.filled import Filled, fill
-from tests.governance.tables import forced_tables, tenant_tables
-from tests.standing_in import StandIn
+from tests.support.database.catalog import forced_tables, tenant_tables
+from tests.support.database.raw_sql_as_role import BROKEN_RULE
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Filled, fill
 
 Raw = psycopg.Connection[tuple[object, ...]]
 # What is written once and stands: the journal, the books, what people agreed to.

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.governance.database.actor_transaction import one_shot
 from apps.governance.database.migration_operations import role_name
 from apps.governance.database.prepared_statements import prepared
-from tests.factories import World, make_profile, make_world
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.kernel
 

@@ -6,11 +6,11 @@ import pytest
 from django_fsm import FSMFieldMixin
 
 from apps.governance.models import Governed
-from tests.factories import (
+from tests.governance.state_machine_rows import MACHINES, Machine
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.worlds.world import (
     make_world,
 )
-from tests.governance.attempts import BROKEN_RULE, attempt
-from tests.governance.state_machine_rows import MACHINES, Machine
 
 pytestmark = pytest.mark.django_db
 

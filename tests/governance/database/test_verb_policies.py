@@ -13,11 +13,11 @@ from apps.skills.proposals import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.factories import World, make_neighbour, make_profile, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.database.test_row_security import latest_row, write_copy
-from tests.governance.filled import Filled
-from tests.governance.tables import tenant_tables
+from tests.support.database.catalog import tenant_tables
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import World, make_neighbour, make_profile, make_skill, make_world
 
 UNKNOWN_COLUMN = "42703"
 

@@ -18,7 +18,9 @@ from apps.tenants.authentication.actor_resolution import agent_of_token, person_
 from apps.tenants.due_work import due_work
 from apps.tenants.models import RoleTemplate, Tenant
 from apps.tenants.models.grants import TenantGroupObjectPermission
-from tests.factories import (
+from tests.support.database.catalog import tenant_tables
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.worlds.world import (
     World,
     make_conversation,
     make_event,
@@ -27,8 +29,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.governance.attempts import attempt
-from tests.governance.tables import tenant_tables
 
 
 def test_the_tables_owner_sees_no_tenants_row_without_its_tenant(committing: str) -> None:

@@ -9,11 +9,11 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.learning.extraction.pipeline import extract
 from apps.runtime.worker.sync_driver import answer
-from tests.factories import World, make_conversation, make_event, make_profile
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.governance.filled import Looking, fill
-from tests.governance.tables import TenantTable, tenant_tables
-from tests.standing_in import StandIn
+from tests.support.database.catalog import TenantTable, tenant_tables
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Looking, fill
+from tests.support.worlds.world import World, make_conversation, make_event, make_profile
 
 pytestmark = pytest.mark.django_db
 

@@ -12,11 +12,11 @@ from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn
 from apps.runtime.turn_store.turn_claim import claim
 from apps.tenants.actions import create_agent, issue_token
-from tests.actions.conversing import lines, tell
-from tests.elsewhere import CUSTOMER, OPENING, answered, called, gave, handed
-from tests.factories import World, make_profile, make_skill, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import lines, tell
+from tests.support.factories.external_turns import CUSTOMER, OPENING, answered, called, gave, handed
+from tests.support.worlds.world import World, make_profile, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

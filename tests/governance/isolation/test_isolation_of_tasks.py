@@ -22,11 +22,11 @@ from apps.runtime.models import Session
 from apps.tools.models import ToolServer
 from apps.webhooks.models import Webhook
 from config.celery import app
-from tests.factories import World, make_world
-from tests.governance.filled import Filled, fill
 from tests.governance.not_found_comparison import NOWHERE, prints_of, row_of
-from tests.standing_in import StandIn
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 

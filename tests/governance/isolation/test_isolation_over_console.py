@@ -21,12 +21,12 @@ from apps.runtime.models import Session, Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
 from apps.tools.models import ToolServer
-from tests.factories import World, make_world
-from tests.governance.filled import Filled, fill
 from tests.governance.not_found_comparison import NOWHERE, asked_twice, nouns, prints_of, row_of
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import list_of, page_of
-from tests.wholeness import share_of, whole_or
+from tests.support.drivers.console_client import list_of, page_of
+from tests.support.sampling import share_of, whole_or
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.world import World, make_world
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]

@@ -14,11 +14,11 @@ from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
-from tests.factories import World, make_world
-from tests.governance.filled import Filled
 from tests.governance.isolation.test_isolation_over_rest import KEYS, MODELS
 from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of, row_of
-from tests.mcping import Door, Said
+from tests.support.drivers.mcp_client import Door, Said
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import World, make_world
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]

@@ -14,10 +14,10 @@ from drf_spectacular.generators import SchemaGenerator
 from apps.api.urls import router
 from apps.conversations.models import InboundEvent, Message
 from apps.runtime.models import Turn
-from tests.factories import World, make_world
-from tests.governance.filled import Filled
 from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of, row_of
-from tests.wholeness import share_of, whole_or
+from tests.support.sampling import share_of, whole_or
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import World, make_world
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]

@@ -18,14 +18,14 @@ from apps.governance.database.migration_operations import role_name
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
 from apps.governance.policy.table import POLICY, Act
-from tests.factories import World, make_world
-from tests.governance.filled import Filled
-from tests.governance.scenes import MAKING, set_scene
 from tests.governance.surfaces.base import Actions, Surface
 from tests.governance.surfaces.console import Console
 from tests.governance.surfaces.rest import Rest
 from tests.governance.surfaces.test_act_matrix import OFFERED, SURFACES
-from tests.wholeness import covering
+from tests.support.sampling import covering
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.lawful_acts import MAKING, set_scene
+from tests.support.worlds.world import World, make_world
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]

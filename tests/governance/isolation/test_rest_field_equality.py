@@ -15,8 +15,8 @@ from apps.api.framework.base_views import Rows
 from apps.api.protocol.serializers import OF_WRITES, Plain, Shown, narrowed, plan_of, told
 from apps.api.urls import router
 from apps.governance.database.actor_transaction import acting
-from tests.factories import World
-from tests.governance.filled import Filled
+from tests.support.worlds.filled_world import Filled
+from tests.support.worlds.world import World
 
 pytestmark = pytest.mark.kernel
 

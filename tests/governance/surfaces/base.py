@@ -103,20 +103,20 @@ from apps.tenants.actions import (
     write_role_grants,
 )
 from apps.tenants.customer_verification import rotate_proof_key
-from tests.commenting import COMMENTING
-from tests.contradicting import CONTRADICTING
-from tests.distilled import DISTILLED
-from tests.elsewhere import ELSEWHERE
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.desk_actions import DESK
-from tests.hooking import HOOKING
-from tests.noting import NOTING
-from tests.reporting import REPORTING
-from tests.scheduling import SCHEDULING
-from tests.talking import TALKING
-from tests.teaching import TEACHING
-from tests.thinking import THINKING
-from tests.tooling import TOOLING
+from tests.support.factories.comments import COMMENTING
+from tests.support.factories.contradictions import CONTRADICTING
+from tests.support.factories.endpoints import THINKING
+from tests.support.factories.external_tools import TOOLING
+from tests.support.factories.external_turns import ELSEWHERE
+from tests.support.factories.lessons import TEACHING
+from tests.support.factories.member_talks import TALKING
+from tests.support.factories.memory_tiers import DISTILLED
+from tests.support.factories.notes import NOTING
+from tests.support.factories.reports import REPORTING
+from tests.support.factories.schedules import SCHEDULING
+from tests.support.servers.webhook_receiver import HOOKING
+from tests.support.worlds.lawful_acts import Scene
 
 DATES = LineDates(datetime(2030, 1, 1, tzinfo=UTC))
 WHOLE = Share("", Taint.AGENT, whole="New.")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.rest import Request, Rest
+from tests.support.worlds.lawful_acts import Scene
 
 _DOES = {"PATCH": "update", "DELETE": "delete"}
 OFFERED = frozenset(

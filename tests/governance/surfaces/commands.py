@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from tests.contradicting import contradict_oneself
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.base import SYNCS
 from tests.governance.surfaces.tasks import learn, with_a_model
+from tests.support.factories.contradictions import contradict_oneself
+from tests.support.worlds.lawful_acts import Scene
 
 Words = tuple[str, ...]
 

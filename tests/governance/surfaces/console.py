@@ -11,20 +11,20 @@ from apps.console.framework.request_context import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
-from tests.commenting import COMMENTING_FORMS
-from tests.contradicting import BY_LOOKS, CONTRADICTING_FORMS
-from tests.distilled import DISTILLED_FORMS
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.base import RUNBOOK, SYNCS
 from tests.governance.surfaces.desk_actions import DESK_FORMS
-from tests.hooking import HOOKING_FORMS
-from tests.noting import NOTING_FORMS
-from tests.reporting import REPORTING_FORMS
-from tests.scheduling import SCHEDULING_FORMS
-from tests.surfaces.console.browsing import decision_of, page_of
-from tests.teaching import BY_DIGESTS, TEACHING_FORMS
-from tests.thinking import THINKING_FORMS
-from tests.tooling import TOOLING_FORMS
+from tests.support.drivers.console_client import decision_of, page_of
+from tests.support.factories.comments import COMMENTING_FORMS
+from tests.support.factories.contradictions import BY_LOOKS, CONTRADICTING_FORMS
+from tests.support.factories.endpoints import THINKING_FORMS
+from tests.support.factories.external_tools import TOOLING_FORMS
+from tests.support.factories.lessons import BY_DIGESTS, TEACHING_FORMS
+from tests.support.factories.memory_tiers import DISTILLED_FORMS
+from tests.support.factories.notes import NOTING_FORMS
+from tests.support.factories.reports import REPORTING_FORMS
+from tests.support.factories.schedules import SCHEDULING_FORMS
+from tests.support.servers.webhook_receiver import HOOKING_FORMS
+from tests.support.worlds.lawful_acts import Scene
 
 Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 

@@ -27,8 +27,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.policy.table import Act
 from apps.runtime.limits.turn_budgets import Money
 from apps.runtime.tools.delegation_tools import ask_agent
-from tests.governance.scenes import Scene
-from tests.surfaces.console.browsing import decision_of, page_of
+from tests.support.drivers.console_client import decision_of, page_of
+from tests.support.worlds.lawful_acts import Scene
 
 
 def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with

@@ -10,9 +10,9 @@ from apps.governance.actors import Role
 from apps.governance.policy.table import Act
 from apps.runtime.tools.skill_editing_tools import TENDING
 from apps.tenants.actions import amend_agent
-from tests.elsewhere import ELSEWHERE_REQUESTS, OPENING
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.tasks import ASKED, TOOLS
+from tests.support.factories.external_turns import ELSEWHERE_REQUESTS, OPENING
+from tests.support.worlds.lawful_acts import Scene
 
 TENDED = {tool.name for tool in TENDING}
 # A member's own is written in a talk, and no talk is anybody else's to run.

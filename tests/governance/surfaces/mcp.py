@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from tests.elsewhere import ELSEWHERE_TOOLS
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.base import RUNBOOK
-from tests.mcping import Door
-from tests.scheduling import plan_of
+from tests.support.drivers.mcp_client import Door
+from tests.support.factories.external_turns import ELSEWHERE_TOOLS
+from tests.support.factories.schedules import plan_of
+from tests.support.worlds.lawful_acts import Scene
 
 Call = tuple[str, dict[str, object]]
 

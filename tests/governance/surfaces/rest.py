@@ -10,20 +10,20 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from tests.commenting import COMMENTING_REQUESTS
-from tests.contradicting import BY_LOOKS, CONTRADICTING_REQUESTS
-from tests.distilled import DISTILLED_REQUESTS
-from tests.elsewhere import ELSEWHERE_REQUESTS
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.base import RUNBOOK, SYNCS
 from tests.governance.surfaces.desk_actions import DESK_REQUESTS
-from tests.hooking import HOOKING_REQUESTS
-from tests.noting import NOTING_REQUESTS
-from tests.reporting import REPORTING_REQUESTS
-from tests.scheduling import SCHEDULING_REQUESTS
-from tests.teaching import BY_DIGESTS, TEACHING_REQUESTS
-from tests.thinking import THINKING_REQUESTS
-from tests.tooling import TOOLING_REQUESTS
+from tests.support.factories.comments import COMMENTING_REQUESTS
+from tests.support.factories.contradictions import BY_LOOKS, CONTRADICTING_REQUESTS
+from tests.support.factories.endpoints import THINKING_REQUESTS
+from tests.support.factories.external_tools import TOOLING_REQUESTS
+from tests.support.factories.external_turns import ELSEWHERE_REQUESTS
+from tests.support.factories.lessons import BY_DIGESTS, TEACHING_REQUESTS
+from tests.support.factories.memory_tiers import DISTILLED_REQUESTS
+from tests.support.factories.notes import NOTING_REQUESTS
+from tests.support.factories.reports import REPORTING_REQUESTS
+from tests.support.factories.schedules import SCHEDULING_REQUESTS
+from tests.support.servers.webhook_receiver import HOOKING_REQUESTS
+from tests.support.worlds.lawful_acts import Scene
 
 Request = tuple[str, str, dict[str, object] | bytes | None]
 

@@ -21,15 +21,15 @@ from apps.runtime.tasks import take_turn
 from apps.runtime.tools.skill_editing_tools import TENDING
 from apps.standin.thread_server import running_standin
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, tool
-from tests.contradicting import CONTRADICTING_TASKS
-from tests.factories import make_conversation, make_event
-from tests.governance.scenes import Scene
 from tests.governance.surfaces.base import RUNBOOK
-from tests.noting import make_old_scratch
-from tests.standing_in import StandIn
-from tests.talking import make_talk, tell_assistant
-from tests.teaching import DRAFTED, make_edited_draft, make_lesson
+from tests.support.drivers.conversation import reply, tool
+from tests.support.factories.contradictions import CONTRADICTING_TASKS
+from tests.support.factories.lessons import DRAFTED, make_edited_draft, make_lesson
+from tests.support.factories.member_talks import make_talk, tell_assistant
+from tests.support.factories.notes import make_old_scratch
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.lawful_acts import Scene
+from tests.support.worlds.world import make_conversation, make_event
 
 # A conversation worth a skill.
 LESSON = [

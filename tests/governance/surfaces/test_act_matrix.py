@@ -8,7 +8,6 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
 from apps.governance.policy.table import POLICY, Act
-from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces.base import Actions, Surface
 from tests.governance.surfaces.bulk import Bulk
 from tests.governance.surfaces.commands import Commands
@@ -17,8 +16,9 @@ from tests.governance.surfaces.external_agent import Elsewhere
 from tests.governance.surfaces.mcp import Mcp
 from tests.governance.surfaces.rest import Rest
 from tests.governance.surfaces.tasks import Tasks
-from tests.mcping import Door
-from tests.wholeness import covering
+from tests.support.drivers.mcp_client import Door
+from tests.support.sampling import covering
+from tests.support.worlds.lawful_acts import Scene, set_scene
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]

@@ -16,12 +16,12 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.table import POLICY, Act
-from tests.factories import make_skill
 from tests.governance.governed_fields import CHANGING, another, columns, governed_fields, is_state, records, stored
-from tests.governance.scenes import Scene, set_scene
-from tests.surfaces.console.browsing import page_of
-from tests.thinking import make_endpoint
-from tests.wholeness import share_of, whole_or
+from tests.support.drivers.console_client import page_of
+from tests.support.factories.endpoints import make_endpoint
+from tests.support.sampling import share_of, whole_or
+from tests.support.worlds.lawful_acts import Scene, set_scene
+from tests.support.worlds.world import make_skill
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]

@@ -10,8 +10,8 @@ from apps.governance.models import Refusal
 from apps.governance.policy.table import POLICY
 from apps.mcp_server.tool_definition import Tool
 from apps.mcp_server.tools.catalog import TOOLS
-from tests.governance.scenes import set_scene
-from tests.mcping import Door
+from tests.support.drivers.mcp_client import Door
+from tests.support.worlds.lawful_acts import set_scene
 
 # Walks what other tests already cover, many times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]

@@ -17,12 +17,12 @@ from apps.api.resources.skills.skills import SkillView
 from apps.api.resources.tenants.members import MemberView
 from apps.launcher.postgres import Postgres
 from config import urls
-from tests.governance.filled import fill
-from tests.openapi_cases import STREAMING, answer_to, document, lead, operations
-from tests.openapi_ground import MARK, Ground, lay_ground, undone
-from tests.openapi_judging import flaws_of
 from tests.proof_openapi import LEAST_MARKED
-from tests.standing_in import StandIn
+from tests.support.openapi.generated_requests import STREAMING, answer_to, document, lead, operations
+from tests.support.openapi.response_checks import flaws_of
+from tests.support.openapi.two_tenants import MARK, Ground, lay_ground, undone
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.filled_world import fill
 
 pytestmark = [pytest.mark.unmeasured, pytest.mark.slow]
 

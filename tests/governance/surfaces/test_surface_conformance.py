@@ -18,7 +18,7 @@ from apps.personas.models import SECTION_CHARACTERS
 from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.tenants.management.commands.create_tenant import Command as CreateTenant
 from apps.tenants.policy_sync.policy_page import page, page_drift, path
-from tests.surfaces.commands.run import run
+from tests.support.drivers.management_command import run
 
 pytestmark = pytest.mark.kernel
 

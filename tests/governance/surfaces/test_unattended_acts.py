@@ -19,13 +19,13 @@ from apps.runtime.policy_conformance import ACTS
 from apps.runtime.policy_conformance import CALLED as FIELDS_CALLED
 from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
 from apps.tenants.policy_conformance import departures, offers_of
-from tests.factories import make_grants
 from tests.governance.isolation.test_isolation_of_tasks import by_ids
-from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces.commands import CALLED, ELSEWHERE, Commands, called
 from tests.governance.surfaces.rest import Rest
 from tests.governance.surfaces.tasks import ASKED, RUN, Tasks
 from tests.governance.surfaces.test_act_matrix import books, standing
+from tests.support.worlds.lawful_acts import Scene, set_scene
+from tests.support.worlds.world import make_grants
 
 # What commands ask for as an actor, and writes nothing.
 READING = {"agent_named", "approved_all", "membership_of", "plan", "receipt_of", "write_zip"}

@@ -22,10 +22,10 @@ from apps.runtime.contradiction_scan import attempt_look, look
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.due_work import due_work
-from tests.contradicting import NEVER, PROMISE, WHY, contradict_oneself, contradictions_of, run_look
-from tests.distilled import make_tier
-from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.contradictions import NEVER, PROMISE, WHY, contradict_oneself, contradictions_of, run_look
+from tests.support.factories.memory_tiers import make_tier
+from tests.support.worlds.world import World, make_block, make_memory, make_persona, make_rule, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

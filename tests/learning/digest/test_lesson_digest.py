@@ -20,11 +20,19 @@ from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import fault, reply
-from tests.factories import World, make_persona, make_rule, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.standing_in import StandIn
-from tests.teaching import SENT, lessons_of, let_apply, make_edited_draft, make_lesson, make_version, versions_of
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import fault, reply
+from tests.support.factories.lessons import (
+    SENT,
+    lessons_of,
+    let_apply,
+    make_edited_draft,
+    make_lesson,
+    make_version,
+    versions_of,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_rule, make_world
 
 pytestmark = pytest.mark.django_db
 Status = LearningVersion.Status

@@ -20,10 +20,10 @@ from apps.memory.tier_actions import approve_tier, clear_tier
 from apps.runtime.prompt_snapshot.prompt_input_builder import gather
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import fault, reply, take, tool
-from tests.distilled import LATE, distil, make_tier
-from tests.factories import World, make_event, make_persona, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import fault, reply, take, tool
+from tests.support.factories.memory_tiers import LATE, distil, make_tier
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -10,11 +10,11 @@ from apps.learning.extraction.pipeline import extract
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import CUSTOMER, reply, take, tell, tool
-from tests.factories import World, make_profile, make_world
 from tests.learning.extraction.test_extraction import BODY, runbook
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import person_of
+from tests.support.drivers.conversation import CUSTOMER, reply, take, tell, tool
+from tests.support.drivers.rest_client import person_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -19,9 +19,9 @@ from apps.llm.model_backend import BadRequest, Reply, Request
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import reply
-from tests.factories import World, make_conversation, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_skill, make_world
 
 Verdict = Extraction.Verdict
 SOLVED = Conversation.Outcome.SOLVED

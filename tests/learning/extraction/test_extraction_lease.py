@@ -16,10 +16,10 @@ from apps.learning.extraction.pipeline import attempt, extract
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import fault
-from tests.factories import World, make_world
 from tests.learning.extraction.test_extraction import Verdict, drafts, look, resolved
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import fault
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 
 @pytest.fixture

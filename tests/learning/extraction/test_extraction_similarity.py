@@ -8,10 +8,10 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import Proposal
-from tests.factories import World, make_skill, make_world
 from tests.learning.extraction.test_extraction import BODY, SOLVED, Verdict, drafts, look, runbook
-from tests.standing_in import StandIn
-from tests.surfaces.console.browsing import signed_in, words_of
+from tests.support.drivers.console_client import signed_in, words_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_world
 
 
 @pytest.fixture

@@ -17,14 +17,14 @@ from apps.runtime.models import Spend
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.due_work import due_work
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import take
-from tests.distilled import distil, make_tier
-from tests.factories import World, make_event, make_world
 from tests.learning.extraction.test_extraction import resolved
-from tests.reflecting import look_back, make_day
-from tests.standing_in import StandIn
-from tests.teaching import make_lesson
-from tests.thinking import make_price
+from tests.support.drivers.conversation import take
+from tests.support.factories.endpoints import make_price
+from tests.support.factories.lessons import make_lesson
+from tests.support.factories.memory_tiers import distil, make_tier
+from tests.support.factories.reflections import look_back, make_day
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_world
 
 PUBLISHED = "claude-sonnet-5-5"
 USAGE = Usage(1_000_000, 100_000)

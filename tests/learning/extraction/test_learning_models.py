@@ -16,11 +16,11 @@ from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints.actions import remove_endpoint
 from apps.tenants.models import Agent
-from tests.actions.conversing import reply
-from tests.distilled import distil, make_tier
-from tests.factories import World, make_conversation, make_world
-from tests.standing_in import StandIn
-from tests.thinking import make_endpoint
+from tests.support.drivers.conversation import reply
+from tests.support.factories.endpoints import make_endpoint
+from tests.support.factories.memory_tiers import distil, make_tier
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 

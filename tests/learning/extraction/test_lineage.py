@@ -19,8 +19,8 @@ from apps.review.decisions import Yes, approve
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.quarantine import release_skill
-from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.worlds.world import World, make_conversation, make_memory, make_persona, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

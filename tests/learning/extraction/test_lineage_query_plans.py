@@ -7,9 +7,9 @@ from django.db import connection
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.learning.lineage import descendants
-from tests.committing import committing
-from tests.factories import make_conversation, make_world
 from tests.learning.extraction.test_lineage import reach
+from tests.support.database.committing_fixture import committing
+from tests.support.worlds.world import make_conversation, make_world
 
 __all__ = ["committing"]
 # A history of one record: each names a conversation that nobody had.

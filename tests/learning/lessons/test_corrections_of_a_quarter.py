@@ -17,11 +17,11 @@ from apps.learning.lessons.lesson_journal import Found, note_case
 from apps.learning.lessons.models import LearningVersion, Lesson, LessonCase
 from apps.learning.lessons.rules import LESSONS_PER_DIGEST, VERSIONS_KEPT, LessonSource, bullets_of, summary_of
 from apps.prompt.text_limits import LEARNING_BULLETS
-from tests.actions.conversing import reply
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
-from tests.teaching import versions_of
-from tests.wholeness import whole_or
+from tests.support.drivers.conversation import reply
+from tests.support.factories.lessons import versions_of
+from tests.support.sampling import whole_or
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 DAYS, CASES_A_DAY = whole_or((26, 4), whole=(90, 112))
 MATTERS = 200

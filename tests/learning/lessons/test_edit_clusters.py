@@ -17,10 +17,9 @@ from apps.learning.lessons.lesson_capture import attempt_capture, capture
 from apps.learning.lessons.models import EditCluster, EditClusterCase
 from apps.personas.models import StandingRule
 from apps.runtime.turns.operator_replies import turn_down
-from tests.factories import World, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.reviewing import say_yes
-from tests.teaching import (
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.lessons import (
     DRAFTED,
     habits_of,
     make_asked_draft,
@@ -28,6 +27,7 @@ from tests.teaching import (
     make_edited_draft,
     make_habit,
 )
+from tests.support.worlds.world import World, make_world
 
 NUMBERED = f"{DRAFTED} Your order number is 4711."
 

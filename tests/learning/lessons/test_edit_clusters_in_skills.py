@@ -13,12 +13,12 @@ from apps.runtime.turns.operator_replies import send_out
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision
-from tests.factories import World, make_event, make_skill, make_world
-from tests.reviewing import say_yes
-from tests.surfaces.api.asking import agent_of, person_of
-from tests.surfaces.console.browsing import decide, page_of, signed_in, words_of
-from tests.teaching import ASKED, DRAFTED, habits_of, make_edited_draft
-from tests.waiting import make_waiting_draft
+from tests.support.drivers.console_client import decide, page_of, signed_in, words_of
+from tests.support.drivers.rest_client import agent_of, person_of
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.desk import make_waiting_draft
+from tests.support.factories.lessons import ASKED, DRAFTED, habits_of, make_edited_draft
+from tests.support.worlds.world import World, make_event, make_skill, make_world
 
 NUMBERED = f"{DRAFTED} Your order number is 4711."
 LINE = "Put the order number into a reply where you know it and it fits."

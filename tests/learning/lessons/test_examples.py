@@ -20,11 +20,9 @@ from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall
-from tests.actions.conversing import say
-from tests.factories import World, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.standing_in import StandIn
-from tests.teaching import (
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import say
+from tests.support.factories.lessons import (
     ASKED,
     DRAFTED,
     SENT,
@@ -34,6 +32,8 @@ from tests.teaching import (
     make_example,
     make_lesson,
 )
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 LEAD = "Drafts of yours that an operator corrected"

@@ -10,10 +10,10 @@ from apps.learning.lessons.actions import activate_version, retire_version
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import say
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
-from tests.teaching import SENT, let_apply, make_edited_draft, make_lesson, make_version, versions_of
+from tests.support.drivers.conversation import say
+from tests.support.factories.lessons import SENT, let_apply, make_edited_draft, make_lesson, make_version, versions_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 LEAD = "What operators' corrections taught you."

@@ -19,12 +19,10 @@ from apps.runtime.models import Turn
 from apps.runtime.turns.operator_replies import answer_question, send_out, turn_down
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import reply, take, tell
-from tests.factories import World, make_event, make_persona, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.standing_in import StandIn
-from tests.talking import make_assistant, make_talk, tell_assistant
-from tests.teaching import (
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.conversation import reply, take, tell
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.factories.lessons import (
     ASKED,
     DRAFTED,
     SENT,
@@ -35,7 +33,9 @@ from tests.teaching import (
     make_lesson,
     make_version,
 )
-from tests.waiting import make_escalation, make_waiting_draft
+from tests.support.factories.member_talks import make_assistant, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from apps.launcher.postgres import Postgres
 from apps.learning.lessons.lesson_capture import capture
 from apps.tenants.due_work import due_work
-from tests.committing import committing
-from tests.factories import make_world
-from tests.teaching import lessons_of, make_edited_draft
-from tests.wholeness import whole_or
+from tests.support.database.committing_fixture import committing
+from tests.support.factories.lessons import lessons_of, make_edited_draft
+from tests.support.sampling import whole_or
+from tests.support.worlds.world import make_world
 
 __all__ = ["committing"]
 

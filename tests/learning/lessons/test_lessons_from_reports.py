@@ -18,11 +18,11 @@ from apps.learning.transcript_masking import masked
 from apps.runtime.turns.operator_replies import send_out
 from apps.text_analysis.pii.known_values import Known
 from apps.text_analysis.pii.masking import Firewall
-from tests.factories import World, make_conversation, make_event, make_world
-from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of
-from tests.standing_in import StandIn
-from tests.teaching import cases_of, lessons_of
-from tests.waiting import make_waiting_draft
+from tests.support.factories.desk import make_waiting_draft
+from tests.support.factories.lessons import cases_of, lessons_of
+from tests.support.factories.reports import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_event, make_world
 
 pytestmark = pytest.mark.django_db
 SECRET = "zanzibar-report-canary"

@@ -12,11 +12,11 @@ from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.runtime.explain.turn_retrieval import retrieval_of
 from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import say
-from tests.factories import World, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.standing_in import StandIn
-from tests.teaching import POISONED, SENT, let_apply, make_lesson, make_version, versions_of
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import say
+from tests.support.factories.lessons import POISONED, SENT, let_apply, make_lesson, make_version, versions_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 Status = LearningVersion.Status

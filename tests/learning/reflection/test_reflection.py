@@ -23,11 +23,11 @@ from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import fault, reply
-from tests.factories import World, make_skill, make_world
-from tests.governance.attempts import NO_RIGHT, attempt
-from tests.reflecting import evening, let_reflect, look_back, make_day
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.drivers.conversation import fault, reply
+from tests.support.factories.reflections import evening, let_reflect, look_back, make_day
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_world
 
 Verdict = Reflection.Verdict
 BODY = "## When to Use\nx\n## Procedure\n1. Call `refund_order`.\n## Pitfalls\nx\n## Verification\nx"

@@ -11,10 +11,10 @@ from apps.learning.reflection.models import Reflection
 from apps.memory.actions import create_memory
 from apps.memory.line_proposals import LINES_WAITING, bring_lines
 from apps.memory.models import AgentMemory
-from tests.actions.conversing import reply
-from tests.factories import World, make_world
-from tests.reflecting import look_back, make_day
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply
+from tests.support.factories.reflections import look_back, make_day
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 Verdict = Reflection.Verdict
 OPEN = "The shop opens at nine."

@@ -14,7 +14,7 @@ from apps.tenants.endpoints.actions import (
 from apps.tenants.endpoints.endpoint_access import refuse_test
 from apps.tenants.models import Endpoint, ModelPrice
 from tests.random_acts.act_choice import Chosen, Deed, amending, saying
-from tests.thinking import ADDRESS, RATES, SINCE
+from tests.support.factories.endpoints import ADDRESS, RATES, SINCE
 
 
 def _create(chosen: Chosen) -> object:

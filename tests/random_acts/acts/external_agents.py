@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from apps.conversations.models import Conversation
 from apps.governance.policy.table import Act
 from apps.runtime.external.turn_handout import HandedIn, Terms, hand_out
-from tests.elsewhere import report_on
 from tests.random_acts.act_choice import Chosen, Deed
+from tests.support.factories.external_turns import report_on
 
 
 def _open(chosen: Chosen) -> object:

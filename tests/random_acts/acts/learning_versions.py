@@ -21,7 +21,7 @@ from apps.learning.lessons.example_bank import keep_as_example
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from tests.random_acts.act_choice import Chosen, Deed, amending, saying
 from tests.random_acts.two_tenants import NothingToDo
-from tests.teaching import find, propose
+from tests.support.factories.lessons import find, propose
 
 
 def _propose(chosen: Chosen) -> object:

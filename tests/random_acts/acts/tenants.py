@@ -36,8 +36,8 @@ from apps.tenants.authentication.actor_resolution import new_tenant_actor
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, TenantSettings
 from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
-from tests.factories import make_user
 from tests.random_acts.act_choice import Chosen, Deed, amending, saying
+from tests.support.worlds.world import make_user
 
 
 def _tenant(chosen: Chosen) -> object:

@@ -19,7 +19,7 @@ from apps.tools.actions import (
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
 from apps.tools.tool_listings import refuse_refresh
 from tests.random_acts.act_choice import Chosen, Deed, amending, saying
-from tests.tooling import ADDRESS
+from tests.support.factories.external_tools import ADDRESS
 
 
 def _create(chosen: Chosen) -> object:

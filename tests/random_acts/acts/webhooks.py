@@ -7,8 +7,8 @@ from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Webhook
-from tests.hooking import ADDRESS
 from tests.random_acts.act_choice import Chosen, Deed, saying
+from tests.support.servers.webhook_receiver import ADDRESS
 
 
 def _secret(chosen: Chosen) -> str:

@@ -10,11 +10,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.governance.errors import NotPermitted
 from apps.launcher.postgres import Postgres
 from apps.runtime.explain.exposure import ALL, TURNS, parts_carrying, who_was_told
-from tests.actions.conversing import say
-from tests.committing import committing
-from tests.factories import World, make_persona, make_world
-from tests.governance.attempts import attempt
-from tests.standing_in import StandIn, standin, standing_in
+from tests.support.database.committing_fixture import committing
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.drivers.conversation import say
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_persona, make_world
 
 __all__ = ["committing", "standin", "standing_in"]
 NO_RIGHT = "42501"

@@ -30,12 +30,12 @@ from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent
 from apps.webhooks.models import Delivery
-from tests.actions.conversing import lines, prompt, reply, tool
-from tests.asking import TASK, asks, below, latest, said_last, take_next, told
-from tests.factories import World, make_invokable, make_persona, make_world
-from tests.hooking import make_webhook
-from tests.scheduling import comes_due, make_schedule
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lines, prompt, reply, tool
+from tests.support.factories.delegations import TASK, asks, below, latest, said_last, take_next, told
+from tests.support.factories.schedules import comes_due, make_schedule
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.webhook_receiver import make_webhook
+from tests.support.worlds.world import World, make_invokable, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

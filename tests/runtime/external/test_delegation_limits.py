@@ -16,11 +16,11 @@ from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, 
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent, InvokableAgent
-from tests.actions.conversing import calls, reply, take, tell, tool
-from tests.asking import TASK, asks, below, latest, make_question, said_last, take_next, told
-from tests.factories import World, make_conversation, make_invokable, make_neighbour, make_world
-from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.drivers.conversation import calls, reply, take, tell, tool
+from tests.support.factories.delegations import TASK, asks, below, latest, make_question, said_last, take_next, told
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_conversation, make_invokable, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
 

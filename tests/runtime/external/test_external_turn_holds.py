@@ -23,10 +23,19 @@ from apps.runtime.turns.operator_replies import answer_question, send_out, write
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import lines
-from tests.elsewhere import answered, called, conversation_of, gave, handed, reported, turn_now, use_tool
-from tests.factories import World, make_memory, make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lines
+from tests.support.factories.external_turns import (
+    answered,
+    called,
+    conversation_of,
+    gave,
+    handed,
+    reported,
+    turn_now,
+    use_tool,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -16,10 +16,19 @@ from apps.runtime.turn_store.turn_claim import claim
 from apps.runtime.turn_store.turn_journal import postpone
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import CUSTOMER, lines, sessions, tell
-from tests.elsewhere import answered, called, conversation_of, gave, handed, reported, turn_now, use_tool
-from tests.factories import World, make_memory, make_persona, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import CUSTOMER, lines, sessions, tell
+from tests.support.factories.external_turns import (
+    answered,
+    called,
+    conversation_of,
+    gave,
+    handed,
+    reported,
+    turn_now,
+    use_tool,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

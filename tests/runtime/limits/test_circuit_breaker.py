@@ -12,9 +12,9 @@ from apps.runtime.models import CircuitBreaker, ModelCall, Turn
 from apps.runtime.turns.turn_machine import Turning, begin
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import fault, lines, reply, say, take, tell, tool
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import fault, lines, reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,9 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Turn
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import take, tell
-from tests.factories import make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -6,10 +6,10 @@ from apps.governance.errors import Invalid
 from apps.llm.model_backend import JsonObject, Reply, Request, StopReason, Usage
 from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, lines, reply, say, take, tell, tool
-from tests.factories import World, make_world
-from tests.governance.attempts import attempt
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import attempt
+from tests.support.drivers.conversation import calls, lines, reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from apps.runtime.models import ModelCall, Spend, Turn
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import lease_runs_out, lines, tell, turn_of
-from tests.factories import World, make_world
+from tests.support.drivers.conversation import lease_runs_out, lines, tell, turn_of
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -35,13 +35,13 @@ from apps.runtime.worker.sync_driver import answer
 from apps.skills.models import SkillUse
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
 from tests.conversations.test_off_the_record_erasure_due import due, wrote
-from tests.factories import World, make_neighbour, make_persona, make_profile, make_skill, make_world
 from tests.review.test_impact_prediction import would_of
-from tests.reviewing import say_yes
-from tests.standing_in import StandIn
-from tests.talking import as_assistant, make_trial, tell_assistant
+from tests.support.drivers.conversation import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
+from tests.support.factories.approvals import say_yes
+from tests.support.factories.member_talks import as_assistant, make_trial, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_neighbour, make_persona, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 STYLE = "Sing every answer."

@@ -9,11 +9,11 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models.base import door_open
 from apps.runtime.prompt_snapshot.snapshot_store import freeze
-from tests.actions.conversing import say
-from tests.factories import World, make_persona, make_world
 from tests.runtime.playground.test_playground import frozen, proposed, tried
-from tests.standing_in import StandIn
-from tests.talking import make_trial
+from tests.support.drivers.conversation import say
+from tests.support.factories.member_talks import make_trial
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

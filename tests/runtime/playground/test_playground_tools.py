@@ -13,14 +13,14 @@ from apps.runtime.turns.tool_calls import NOT_CALLED
 from apps.skills.proposals import propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tools.models import ToolApproval, ToolServer
-from tests.actions.conversing import calls, reply, tool
-from tests.actions.others import allow, offered, steps
-from tests.factories import World, make_persona, make_skill, make_world
 from tests.review.test_impact_prediction import ASKED, SLOTS
 from tests.runtime.playground.test_playground import frozen, open_ones, owners, tried
-from tests.standing_in import StandIn
-from tests.talking import make_trial
-from tests.tool_server import Served
+from tests.support.drivers.conversation import calls, reply, tool
+from tests.support.drivers.external_tool_turns import allow, offered, steps
+from tests.support.factories.member_talks import make_trial
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.tool_server import Served
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

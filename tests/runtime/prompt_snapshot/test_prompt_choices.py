@@ -10,8 +10,9 @@ from apps.prompt.prompt_input import Disclosure, EventKind, Slot
 from apps.prompt.rendering.segments import decode_segments
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.actions.conversing import prompt, say, take, tell
-from tests.factories import (
+from tests.support.drivers.conversation import prompt, say, take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
     World,
     make_block,
     make_identity_card,
@@ -24,7 +25,6 @@ from tests.factories import (
     make_skill,
     make_world,
 )
-from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
 

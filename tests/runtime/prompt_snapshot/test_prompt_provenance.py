@@ -13,11 +13,19 @@ from apps.runtime.prompt_snapshot.preview import told
 from apps.skills.actions import revise_skill
 from apps.skills.proposals import propose_revision
 from apps.tenants.actions import amend_agent, amend_settings
-from tests.actions.conversing import CUSTOMER, prompt, take, tell, tool
-from tests.factories import World, make_block, make_invokable, make_memory, make_profile, make_skill, make_world
-from tests.reviewing import say_yes
 from tests.runtime.prompt_snapshot.test_prompt_choices import settings_of
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import CUSTOMER, prompt, take, tell, tool
+from tests.support.factories.approvals import say_yes
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
+    World,
+    make_block,
+    make_invokable,
+    make_memory,
+    make_profile,
+    make_skill,
+    make_world,
+)
 
 pytestmark = pytest.mark.django_db
 

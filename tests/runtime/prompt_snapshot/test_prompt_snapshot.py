@@ -10,10 +10,10 @@ from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.sessions.session_prefix import open_session, thawed
 from apps.runtime.tools.builtin_catalog import house_tools
 from apps.runtime.tools.builtin_tool import ORDINARY
-from tests.actions.conversing import CUSTOMER, say, sessions, take, tell
-from tests.factories import World, make_memory, make_persona, make_world
-from tests.governance.attempts import BROKEN_RULE, attempt
-from tests.standing_in import StandIn
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.drivers.conversation import CUSTOMER, say, sessions, take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

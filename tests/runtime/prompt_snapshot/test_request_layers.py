@@ -10,11 +10,11 @@ from apps.runtime.models import Turn
 from apps.runtime.sessions.session_prefix import thawed
 from apps.runtime.turn_store.steps import sent_again
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import prompt, reply, say, take, tell, tool, unmarked
-from tests.factories import make_block, make_memory, make_persona, make_rule, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.teaching import SENT, make_edited_draft, make_version
-from tests.waiting import make_escalation
+from tests.support.drivers.conversation import prompt, reply, say, take, tell, tool, unmarked
+from tests.support.factories.desk import make_escalation
+from tests.support.factories.lessons import SENT, make_edited_draft, make_version
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_block, make_memory, make_persona, make_rule, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 STEP = "Open a trace with the carrier."

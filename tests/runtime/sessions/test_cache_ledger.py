@@ -10,10 +10,10 @@ from apps.prompt.cache.cost_attribution import charges_of
 from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import prompt, say, tool
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.tracing import untraced
+from tests.support.coverage_tracing import untraced
+from tests.support.drivers.conversation import prompt, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -14,10 +14,18 @@ from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import fault, lease_runs_out, say, take, tell, tool, turn_of
-from tests.factories import World, make_identity_card, make_invokable, make_memory, make_persona, make_skill, make_world
 from tests.runtime.turns.test_broken_dependencies import break_in
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import fault, lease_runs_out, say, take, tell, tool, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
+    World,
+    make_identity_card,
+    make_invokable,
+    make_memory,
+    make_persona,
+    make_skill,
+    make_world,
+)
 
 
 class OtherTokens:

@@ -18,9 +18,9 @@ from apps.runtime.turn_store.turn_journal import postpone
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.actions.conversing import CUSTOMER, lines, prompt, say, sessions, take, tell, tool, unmarked
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import CUSTOMER, lines, prompt, say, sessions, take, tell, tool, unmarked
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -17,11 +17,11 @@ from apps.runtime.turn_store.turn_claim import claim
 from apps.runtime.turns.turn_machine import Turning, begin
 from apps.runtime.worker.sync_driver import more_waits
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, say, tell, tool
-from tests.factories import World, make_skill, make_world
-from tests.scheduling import comes_due, make_schedule
-from tests.standing_in import StandIn
-from tests.waiting import make_send_rule
+from tests.support.drivers.conversation import reply, say, tell, tool
+from tests.support.factories.desk import make_send_rule
+from tests.support.factories.schedules import comes_due, make_schedule
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 

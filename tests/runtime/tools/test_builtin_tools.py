@@ -16,8 +16,9 @@ from apps.skills.models import Skill, SkillUse
 from apps.skills.skill_validation import FILE_CHARACTERS
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.actions.conversing import CUSTOMER, calls, reply, say, tool
-from tests.factories import (
+from tests.support.drivers.conversation import CUSTOMER, calls, reply, say, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import (
     World,
     make_memory,
     make_persona,
@@ -26,7 +27,6 @@ from tests.factories import (
     make_skill_with_file,
     make_world,
 )
-from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
 

@@ -17,12 +17,19 @@ from apps.tools.actions import (
     withdraw_tool,
 )
 from apps.tools.models import ToolServer
-from tests.actions.conversing import reply, tell, tool
-from tests.actions.others import allow, offered, steps, take
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
-from tests.tool_server import Served
-from tests.tooling import FIND, REFUND, lists, make_agent_tool, make_changed_tool, make_tool_server
+from tests.support.drivers.conversation import reply, tell, tool
+from tests.support.drivers.external_tool_turns import allow, offered, steps, take
+from tests.support.factories.external_tools import (
+    FIND,
+    REFUND,
+    lists,
+    make_agent_tool,
+    make_changed_tool,
+    make_tool_server,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.servers.tool_server import Served
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -7,9 +7,9 @@ from apps.console.conversations.transcripts import transcript
 from apps.governance.database.actor_transaction import acting
 from apps.prompt.tables_and_charts import CHARTS
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, take, tell, tool
-from tests.factories import make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import reply, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 

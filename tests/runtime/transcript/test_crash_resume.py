@@ -13,9 +13,9 @@ from apps.runtime.limits.turn_limits import CRASHES_PER_TURN
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.tools.toolbox import LOST, Outcome, Toolbox
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import calls, lease_runs_out, lines, reply, take, tell, tool, turn_of
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, lease_runs_out, lines, reply, take, tell, tool, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -22,11 +22,11 @@ from apps.runtime.tools.assistant_tools import ASSISTING
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent, deactivate_member
 from apps.tenants.authentication.actor_resolution import person_actor, system_actor
-from tests.actions.conversing import reply, say, tool
-from tests.factories import World, make_event, make_limit, make_member, make_persona, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
-from tests.waiting import make_escalation
+from tests.support.drivers.conversation import reply, say, tool
+from tests.support.factories.desk import make_escalation
+from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_event, make_limit, make_member, make_persona, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 

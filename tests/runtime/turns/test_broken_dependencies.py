@@ -8,9 +8,9 @@ from psycopg import sql
 from apps.governance.database.actor_transaction import acting
 from apps.launcher.postgres import Postgres
 from apps.runtime.models import ModelCall, Turn
-from tests.actions.conversing import CUSTOMER, prompt, say, take, tell
-from tests.factories import make_memory, make_persona, make_profile, make_skill, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import CUSTOMER, prompt, say, take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import make_memory, make_persona, make_profile, make_skill, make_world
 
 SLOTS = {
     "persona": ("personas_persona", "You are Ada", 1),

@@ -5,9 +5,9 @@ import pytest
 from apps.desk.models import Draft
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import ModelCall, Turn
-from tests.actions.conversing import fault, lease_runs_out, lines, reply, say, take, tell, tool
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import fault, lease_runs_out, lines, reply, say, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

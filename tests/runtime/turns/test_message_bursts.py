@@ -12,9 +12,9 @@ from apps.llm.model_backend import Reply, Request
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import lines, reply, take, tell, turn_of
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lines, reply, take, tell, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

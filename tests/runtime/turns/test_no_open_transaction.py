@@ -10,9 +10,9 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting
 from apps.runtime.worker.model_backends import engine_backend, turn_backend, turn_backend_at
 from apps.tenants.endpoints.decrypted_endpoint import Reached
-from tests.factories import World, make_world
-from tests.rules.looping import HELLO
-from tests.standing_in import StandIn
+from tests.support.drivers.async_backend import HELLO
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,9 @@ from apps.memory.models import AgentMemory
 from apps.runtime.limits.turn_budgets import SAVED_ENOUGH
 from apps.runtime.limits.turn_limits import TURNS_BETWEEN_NUDGES
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import calls, fault, lease_runs_out, prompt, reply, take, tell, tool
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import calls, fault, lease_runs_out, prompt, reply, take, tell, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -12,10 +12,10 @@ from apps.governance.database.prepared_statements import prepared
 from apps.runtime.turn_store.journal_sql import CLOSE
 from apps.runtime.worker.sync_driver import answer
 from benchmarks.turn_ground import statements_in
-from tests.actions.conversing import reply, say, take, tell, tool
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
-from tests.standing_in import StandIn
-from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.drivers.conversation import reply, say, take, tell, tool
+from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, tell_assistant
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 
 # Who acts, and what is done, each for the claim, the answer that calls a tool, and the end.
 CLAIM_KEEP_CLOSE, CLAIM_CLOSE = 6, 4

@@ -11,7 +11,7 @@ from apps.runtime.limits.turn_limits import CRASHES_PER_TURN, PATIENCE
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.turn_store.turn_claim import claim
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import (
+from tests.support.drivers.conversation import (
     calls,
     fault,
     lease_runs_out,
@@ -24,8 +24,8 @@ from tests.actions.conversing import (
     turn_of,
     unmarked,
 )
-from tests.factories import World, make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -20,9 +20,20 @@ from apps.runtime.turns.operator_replies import hand_back, length_of, send_out, 
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
-from tests.factories import World, make_profile, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import (
+    calls,
+    fault,
+    lease_runs_out,
+    lines,
+    reply,
+    say,
+    take,
+    tell,
+    tool,
+    turn_of,
+)
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 

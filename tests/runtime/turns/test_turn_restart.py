@@ -15,10 +15,10 @@ from apps.runtime.tools.toolbox import NO_TOOLS, Toolbox
 from apps.runtime.turns.turn_machine import AskModel, begin
 from apps.runtime.worker.sync_driver import answer
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import lease_runs_out, lines, reply, say, sessions, tell, tool, turn_of
-from tests.factories import World, make_world
 from tests.runtime.transcript.test_crash_resume import PowerCutError, Till
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lease_runs_out, lines, reply, say, sessions, tell, tool, turn_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,9 @@ from apps.memory.models import AgentMemory
 from apps.runtime.models import Turn
 from apps.runtime.turn_store.turn_claim import claim
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import lines, say, take, tell
-from tests.factories import World, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import lines, say, take, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,9 @@ import pytest
 from apps.llm.model_backend import Request
 from apps.runtime.turns.turn_machine import AskModel, Turning, begin
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import say, tell
-from tests.factories import World, make_persona, make_world
-from tests.standing_in import StandIn
+from tests.support.drivers.conversation import say, tell
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 

@@ -1,8 +1,8 @@
 """Contradictions by REST: people read them and decide; agents have no business there."""
 
-from tests.contradicting import WHY, make_contradiction
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.contradictions import WHY, make_contradiction
+from tests.support.worlds.world import World
 
 
 def test_contradictions_are_listed_dismissed_and_opened_again(world: World, operator: Asker) -> None:

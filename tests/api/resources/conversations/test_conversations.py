@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.factories import World, make_conversation
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_conversation
 
 
 @pytest.mark.parametrize("who", ["bot", "operator"])

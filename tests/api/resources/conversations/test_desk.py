@@ -7,10 +7,10 @@ import pytest
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.database.actor_transaction import acting
-from tests.actions.conversing import lines
-from tests.factories import World, make_conversation, make_event, make_neighbour, make_skill
-from tests.surfaces.api.asking import Asker
-from tests.waiting import make_escalation, make_held_conversation, make_waiting_draft
+from tests.support.drivers.conversation import lines
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.desk import make_escalation, make_held_conversation, make_waiting_draft
+from tests.support.worlds.world import World, make_conversation, make_event, make_neighbour, make_skill
 
 
 def stored(world: World, row: Any) -> Any:  # Any: a row of the desk

@@ -1,8 +1,8 @@
 """Examples by REST: people keep one of a lesson and retire it; an agent's token reaches none (Z-12)."""
 
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
-from tests.teaching import ASKED, DRAFTED, SENT, make_answered, make_example, make_lesson
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.lessons import ASKED, DRAFTED, SENT, make_answered, make_example, make_lesson
+from tests.support.worlds.world import World
 
 
 def test_an_empty_bank_is_an_empty_list(world: World, operator: Asker) -> None:

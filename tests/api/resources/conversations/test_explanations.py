@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.explaining import ASKED, RULE, SAID, Explained, explain, furnish
-from tests.factories import World
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.factories.explained_replies import ASKED, RULE, SAID, Explained, explain, furnish
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World
 
 
 @pytest.fixture

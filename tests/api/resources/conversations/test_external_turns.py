@@ -7,10 +7,10 @@ import pytest
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting
 from apps.tenants.actions import amend_agent
-from tests.elsewhere import CUSTOMER, answered, called, gave
-from tests.factories import World, make_persona, make_skill
-from tests.surfaces.api.asking import Answer, Asker
-from tests.teaching import make_edited_draft, make_version
+from tests.support.drivers.rest_client import Answer, Asker
+from tests.support.factories.external_turns import CUSTOMER, answered, called, gave
+from tests.support.factories.lessons import make_edited_draft, make_version
+from tests.support.worlds.world import World, make_persona, make_skill
 
 HELLO = {
     "conversation_key": "thread-9",

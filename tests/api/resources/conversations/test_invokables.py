@@ -4,9 +4,9 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting
 from apps.tenants.models import InvokableAgent
-from tests.asking import make_asking_conversation, make_question
-from tests.factories import World, make_neighbour
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.delegations import make_asking_conversation, make_question
+from tests.support.worlds.world import World, make_neighbour
 
 pytestmark = pytest.mark.django_db
 

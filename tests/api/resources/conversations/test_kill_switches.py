@@ -1,8 +1,8 @@
 """Switches by REST: whoever is limited to an agent stops that one."""
 
 from apps.governance.policy.table import Act
-from tests.factories import World, make_limit, make_neighbour
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_limit, make_neighbour
 
 STOP = {"kind": "pause-agent", "reason": "It raves."}
 

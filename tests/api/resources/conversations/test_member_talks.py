@@ -12,11 +12,11 @@ from apps.governance.policy.table import Act
 from apps.personas.actions import propose_patch, write_member_overlay
 from apps.runtime.off_the_record_erasure import forget_due
 from apps.runtime.worker.sync_driver import answer
-from tests.actions.conversing import reply
-from tests.factories import World, make_member, make_persona, make_rule
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import Asker, agent_of, person_of
-from tests.talking import make_assistant, make_member_overlay, make_talk, make_trial
+from tests.support.drivers.conversation import reply
+from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, make_trial
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_member, make_persona, make_rule
 
 
 @pytest.fixture

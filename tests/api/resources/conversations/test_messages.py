@@ -15,8 +15,8 @@ from apps.personas.actions import create_identity_card
 from apps.runtime.turns.operator_replies import send_out
 from apps.runtime.worker.sync_driver import answer as run_turn
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_conversation, make_neighbour
-from tests.surfaces.api.asking import Answer, Asker, answer_event, fail_event
+from tests.support.drivers.rest_client import Answer, Asker, answer_event, fail_event
+from tests.support.worlds.world import World, make_conversation, make_neighbour
 
 HELLO = {
     "conversation_key": "thread-1",

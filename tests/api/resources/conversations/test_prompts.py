@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
-from tests.factories import World, make_persona, make_world
 from tests.governance.audit.test_row_history import erase
 from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
-from tests.surfaces.api.asking import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.worlds.world import World, make_persona, make_world
 
 
 def test_the_prompt_of_now_has_an_owner_for_every_byte(world: World, operator: Asker) -> None:

@@ -1,9 +1,9 @@
 """Reports by REST: people list, make, withdraw and settle them; an agent's token reaches none."""
 
 from apps.desk.reports.rules import EXPLANATION_CHARACTERS
-from tests.factories import World, make_event
-from tests.reporting import INSTEAD, WHY, make_reply, make_report, make_report_of
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.reports import INSTEAD, WHY, make_reply, make_report, make_report_of
+from tests.support.worlds.world import World, make_event
 
 
 def test_without_reports_the_list_is_empty(world: World, operator: Asker) -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from apps.personas.actions import amend_persona
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import say
-from tests.factories import World, make_persona
-from tests.standing_in import StandIn
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.conversation import say
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ from apps.governance.database.actor_transaction import acting
 from apps.runtime.models import Spend
 from apps.tenants.actions import amend_settings, create_agent
 from apps.tenants.models import TenantSettings
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World
 
 
 def spend(world: World, day: str, cost: int, agent_id: int = 0) -> Spend:

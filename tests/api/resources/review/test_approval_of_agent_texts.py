@@ -5,8 +5,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
-from tests.factories import World, make_skill
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.worlds.world import World, make_skill
 
 
 def test_a_skill_is_held_apart_and_given_back(world: World, operator: Asker, bot: Asker) -> None:

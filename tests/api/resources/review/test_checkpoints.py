@@ -9,8 +9,8 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.memory.actions import amend_profile
 from apps.personas.actions import amend_persona
-from tests.factories import World, make_limit, make_neighbour, make_persona, make_profile, make_world
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.worlds.world import World, make_limit, make_neighbour, make_persona, make_profile, make_world
 
 
 def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) -> None:

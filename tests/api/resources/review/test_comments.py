@@ -1,8 +1,8 @@
 """Comments by REST: people list, add and withdraw; an agent's token reaches none."""
 
-from tests.commenting import make_comment, make_proposal
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.support.drivers.rest_client import Asker
+from tests.support.factories.comments import make_comment, make_proposal
+from tests.support.worlds.world import World
 
 
 def test_without_comments_the_list_is_empty(world: World, operator: Asker) -> None:

@@ -5,9 +5,9 @@ import pytest
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.skills.proposals import propose_revision
-from tests.factories import World, make_member, make_persona, make_skill, make_skill_with_file
-from tests.reviewing import say_yes
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_skill_with_file
 
 
 @pytest.fixture

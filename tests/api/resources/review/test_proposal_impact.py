@@ -5,9 +5,9 @@ from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.prompt_input import SEPARATOR
-from tests.factories import World, make_persona, make_skill, make_world
-from tests.reviewing import say_yes
-from tests.surfaces.api.asking import Asker, person_of
+from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.factories.approvals import say_yes
+from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 
 def drafted(world: World) -> Proposal:

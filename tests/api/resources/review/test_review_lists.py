@@ -10,11 +10,11 @@ from apps.governance.database.actor_transaction import acting
 from apps.learning.extraction.models import Extraction
 from apps.runtime.explain.turn_retrieval import read_in
 from apps.skills.proposals import propose_deprecation
-from tests.actions.conversing import say
-from tests.factories import World, make_conversation, make_event, make_persona, make_skill
-from tests.standing_in import StandIn, standin, standing_in
-from tests.surfaces.api.asking import Answer, Asker, answer_event
-from tests.teaching import make_version
+from tests.support.drivers.conversation import say
+from tests.support.drivers.rest_client import Answer, Asker, answer_event
+from tests.support.factories.lessons import make_version
+from tests.support.servers.standin_model import StandIn, standin, standing_in
+from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_skill
 
 __all__ = ["standin", "standing_in"]
 

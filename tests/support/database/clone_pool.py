@@ -1,0 +1,161 @@
+"""Clones that stand for the next test that commits: to copy a database and to drop it takes a second of a processor.
+
+What a test wrote is deleted after it. A clone in which it changed anything else is dropped: a wall, a right, a statistic, a row
+that the template has, or so many rows that their room would tell.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from apps.launcher.postgres import Postgres
+from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
+
+Connection = psycopg.Connection[tuple[Any, ...]]  # Any: whatever a statement selects
+
+MOST_ROWS: Final = 5_000
+_ROW_TABLES: Final = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+_SEQUENCES: Final = "SELECT schemaname || '.' || sequencename, last_value FROM pg_sequences"
+_START_AGAIN: Final = "SELECT setval(%s, coalesce(%s, 1), %s)"
+# Of clients alone: the server's own workers see to themselves.
+_SEND_AWAY: Final = (
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+)
+# Everything of a database that is no row of a table. Of relations and columns not how much room they take.
+_BUILT: Final = """
+SELECT count(*), sum(hashtextextended(said, 0)) FROM (
+    SELECT p::text FROM pg_proc p WHERE oid >= 16384 OR proacl IS NOT NULL
+    UNION ALL SELECT t::text FROM pg_trigger t
+    UNION ALL SELECT p::text FROM pg_policy p
+    UNION ALL SELECT c::text FROM pg_constraint c
+    UNION ALL SELECT i::text FROM pg_index i WHERE indexrelid >= 16384
+    UNION ALL SELECT d::text FROM pg_attrdef d
+    UNION ALL SELECT r::text FROM pg_rewrite r WHERE oid >= 16384
+    UNION ALL SELECT n::text FROM pg_namespace n
+    UNION ALL SELECT e::text FROM pg_extension e
+    UNION ALL SELECT l::text FROM pg_largeobject_metadata l
+    UNION ALL SELECT ROW(oid, relname, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity, reloptions)::text
+        FROM pg_class WHERE oid >= 16384 AND relkind <> 't'
+    UNION ALL SELECT ROW(attrelid, attname, atttypid, attnotnull, attacl, attisdropped)::text
+        FROM pg_attribute WHERE attrelid >= 16384 AND attnum > 0
+    UNION ALL SELECT ROW(starelid, staattnum)::text FROM pg_statistic WHERE starelid >= 16384
+    UNION ALL SELECT datacl::text FROM pg_database WHERE datname = current_database()
+    UNION ALL SELECT s.setconfig::text FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+        WHERE d.datname = current_database()
+) AS everything (said)
+"""
+
+
+@dataclass
+class StandingClones:
+    """The clones of this test process. Each is one test's at a time."""
+
+    server: Postgres
+    template: str
+    idle: list[str] = field(default_factory=list)
+    made: Iterator[int] = field(default_factory=lambda: count(1))
+    as_cloned: "_State | None" = None
+
+    @contextmanager
+    def lend(self, back_to: str) -> Iterator[str]:
+        """A database like the template until the block ends; both connections go there, and back to the other one afterwards."""
+        name = self.idle.pop() if self.idle else self._clone(back_to)
+        close_connections()
+        point_to(self.server, name)
+        try:
+            yield name
+        finally:
+            close_connections()
+            point_to(self.server, back_to)
+            self._take_back(name)
+
+    def drop(self) -> None:
+        """All of them: a server may stand longer than this process."""
+        while self.idle:
+            self._drop(self.idle.pop())
+
+    def _clone(self, back_to: str) -> str:
+        name = f"{back_to}_committing_{next(self.made)}"
+        clone_database(self.server, self.template, name)
+        if self.as_cloned is None:
+            with self._inside(name) as connection:
+                self.as_cloned = _State.of(connection)
+        return name
+
+    def _take_back(self, name: str) -> None:
+        with self._inside(name) as connection:
+            connection.execute(_SEND_AWAY)
+            is_as_before = self.as_cloned is not None and self.as_cloned.restore(connection)
+        if is_as_before:
+            self.idle.append(name)
+        else:
+            self._drop(name)
+
+    def _inside(self, name: str) -> Connection:
+        return psycopg.connect(self.server.url_for("postgres", database=name), autocommit=True)
+
+    def _drop(self, name: str) -> None:
+        run_as_superuser(self.server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a clone is before a test: how it is built, the rows it begins with, and where its numbers stand."""
+
+    built: tuple[Any, ...]  # Any: a number and a hash
+    empty: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]  # Any: a number and a hash of each table
+    numbers: dict[str, int | None]
+
+    @classmethod
+    def of(cls, connection: Connection) -> "_State":
+        """Read it."""
+        tables = sorted(str(name) for (name,) in connection.execute(_ROW_TABLES))
+        filled = _filled(connection, tables)
+        empty = tuple(table for table in tables if table not in filled)
+        return cls(_built(connection), empty, _rows(connection, filled), _numbers(connection))
+
+    def restore(self, connection: Connection) -> bool:
+        """Delete what a test wrote into what was empty. False where anything else is not as it was."""
+        if _built(connection) != self.built:
+            return False
+        # A superuser's word: no trigger refuses that rows are deleted, and no key that others name them.
+        connection.execute("SET session_replication_role = replica")
+        filled = _filled(connection, self.empty)
+        deleted = [connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table))) for table in filled]
+        for name, last in _numbers(connection).items():
+            if last != self.numbers[name]:
+                connection.execute(_START_AGAIN, (name, self.numbers[name], self.numbers[name] is not None))
+        return sum(each.rowcount for each in deleted) <= MOST_ROWS and _rows(connection, self._begun) == self.rows
+
+    @property
+    def _begun(self) -> list[str]:
+        return [name for name, *_ in self.rows]
+
+
+def _filled(connection: Connection, tables: Sequence[str]) -> list[str]:
+    asked = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
+    each = [asked.format(sql.Literal(table), sql.Identifier(table)) for table in tables]
+    return sorted(str(name) for (name,) in connection.execute(sql.SQL(" UNION ALL ").join(each)))
+
+
+def _rows(connection: Connection, tables: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
+    asked = sql.SQL("SELECT {}, count(*), sum(hashtextextended(t::text, 0)) FROM {} t")
+    each = [asked.format(sql.Literal(table), sql.Identifier(table)) for table in tables]
+    return tuple(sorted(connection.execute(sql.SQL(" UNION ALL ").join(each)).fetchall()))
+
+
+def _built(connection: Connection) -> tuple[Any, ...]:
+    found = connection.execute(_BUILT).fetchone()
+    assert found is not None
+    return found
+
+
+def _numbers(connection: Connection) -> dict[str, int | None]:
+    return {str(name): last for name, last in connection.execute(_SEQUENCES)}

@@ -1,0 +1,17 @@
+"""A database in which tests commit: lent for one test, and swept after it."""
+
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from tests.support.database.clone_pool import StandingClones
+
+
+@pytest.fixture
+def committing(
+    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[str]:
+    """Both connections go to a clone; what is written there stands for other threads, and for nobody afterwards."""
+    with django_db_blocker.unblock(), standing_clones.lend(django_db_setup) as name:
+        yield name

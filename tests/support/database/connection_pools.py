@@ -1,0 +1,109 @@
+"""The ways a connection is shared: none, the driver's own pool, and pgbouncer in transaction mode."""
+
+import shutil
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.db import connections
+
+from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.data_folders import database_account, private_folder
+from apps.launcher.postgres import Postgres
+from tests.settings import PREFIX
+from tests.support.temp_folders import own_folder
+
+SERVER_CONNECTIONS = 8
+SOCKET = ".s.PGSQL.6432"
+CONFIGURATION = """[databases]
+* = host={server}
+
+[pgbouncer]
+pool_mode = transaction
+default_pool_size = {size}
+max_client_conn = 500
+auth_type = trust
+auth_file = {home}/users
+listen_port = 6432
+unix_socket_dir = {folder}
+unix_socket_mode = 0700
+logfile = {folder}/log
+"""
+
+
+class Way(Protocol):
+    """Points Django's connections through something, for a while."""
+
+    def __call__(self, server: Postgres) -> AbstractContextManager[None]:
+        """While it lasts, new connections go this way."""
+
+
+@contextmanager
+def directly(server: Postgres) -> Iterator[None]:
+    """Each client has a connection of its own."""
+    del server
+    yield
+
+
+@contextmanager
+def driver_pool(server: Postgres) -> Iterator[None]:
+    """All clients share the connections of psycopg's pool, as DATABASE_POOL_SIZE has it."""
+    del server
+    shared: Any = connections["default"]  # Any: the pool is PostgreSQL's alone
+    options = shared.settings_dict["OPTIONS"]
+    options["pool"] = {"min_size": 1, "max_size": SERVER_CONNECTIONS, "timeout": 120}
+    try:
+        yield
+    finally:
+        shared.close()
+        shared.close_pool()
+        del options["pool"]
+
+
+@contextmanager
+def pgbouncer(server: Postgres) -> Iterator[None]:
+    """All clients share the connections of pgbouncer, which gives each transaction whichever is free."""
+    given = connections["default"].settings_dict
+    before = {name: given[name] for name in ("HOST", "PORT")}
+    with running_pgbouncer(str(given["HOST"])) as folder:
+        given.update(HOST=str(folder), PORT="6432")
+        try:
+            yield
+        finally:
+            connections["default"].close()
+            given.update(before)
+
+
+WAYS: Mapping[str, Way] = {"direct": directly, "psycopg pool": driver_pool, "pgbouncer": pgbouncer}
+
+
+def find_pgbouncer() -> str | None:
+    """Where Debian's package puts it, or wherever the path says."""
+    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+
+
+@contextmanager
+def running_pgbouncer(server_socket: str) -> Iterator[Path]:
+    """In front of the server at this socket. It refuses to run as root, like PostgreSQL, and runs as the same account."""
+    program = find_pgbouncer()
+    if program is None:
+        raise CannotStart("pgbouncer is missing. On Debian or Ubuntu, as root: apt-get install pgbouncer")
+    account = database_account()
+    home = own_folder()
+    folder = private_folder(home / "pgbouncer", account)
+    filled = CONFIGURATION.format(server=server_socket, size=SERVER_CONNECTIONS, folder=folder, home=home)
+    for name, text in (("pgbouncer.ini", filled), ("users", f'"{PREFIX}_login" ""\n')):
+        (home / name).write_text(text, encoding="utf-8")
+        (home / name).chmod(0o644)
+    configuration = home / "pgbouncer.ini"
+    child: Any = spawn([program, "-q", configuration], when_orphaned=signal.SIGINT, account=account, cwd=folder)
+    try:
+        wait_until(lambda: (folder / SOCKET).exists() or child.poll() is not None, 20)
+        if child.poll() is not None:
+            raise CannotStart(f"pgbouncer did not start:\n{last_lines(folder / 'log')}")
+        yield folder
+    finally:
+        stop(child, signal.SIGTERM, 10)
+        shutil.rmtree(home, ignore_errors=True)

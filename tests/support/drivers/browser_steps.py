@@ -1,0 +1,38 @@
+"""What the flows have in common: a page looked at on the way, and what a model read before the messages."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as TimedOut
+
+from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.conversation import unmarked
+from tests.support.timeouts import PATIENCE_SECONDS
+
+
+def visit(page: Page, path: str) -> None:
+    """Open a page, which is as it should be for every eye."""
+    page.goto(path)
+    look(page)
+
+
+def look(page: Page) -> None:
+    """The page that is open has no flaw."""
+    assert flaws(page, page.url) == []
+
+
+def go_by_keys(page: Page, letter: str, url: str) -> None:
+    """Press g and a letter, and again where a busy machine took longer between the two than the page waits for."""
+    for seconds in (5, 10, PATIENCE_SECONDS):
+        page.keyboard.type(f"g{letter}")
+        with suppress(TimedOut):
+            page.wait_for_url(url, timeout=seconds * 1000)
+            return
+    raise AssertionError(f"g and {letter} do not lead from {page.url} to {url}.")
+
+
+def prefix(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
+    """All that precedes the messages: tools and system blocks, to the byte."""
+    return json.dumps([unmarked(body["tools"]), unmarked(body["system"])], ensure_ascii=False)

@@ -1,0 +1,61 @@
+"""The product as it runs, for a story in the browser: told by REST, answered by a real worker."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+from playwright.sync_api import Page
+
+from apps.conversations.models import InboundEvent
+from apps.demo.http_client import Visitor
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.models import Turn
+from tests.support.drivers.conversation import CUSTOMER
+from tests.support.servers.standin_model import StandIn
+from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.worlds.world import World
+
+Found = TypeVar("Found")
+_keys = count(1)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Web, a Celery worker and beat on a database of their own, with a window before them and a model that is told what to say."""
+
+    url: str
+    page: Page
+    standin: StandIn
+
+    def say(self, world: World, text: str, *, thread: str = "thread", customer: str = CUSTOMER, **more: object) -> Turn:
+        """A customer writes by REST, as by a shop's own server, and a worker takes the turn."""
+        body = {"channel": "http", "conversation_key": thread, "end_user_key": customer, "text": text} | more
+        key = f"k{next(_keys)}"
+        answer = Visitor(self.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=key)
+        # 200 where a worker was done before the answer left.
+        assert answer.status in {200, 202}, answer.text
+        event_id = answer.json["event_id"]
+        return awaited(lambda: _turn_of(world, event_id), f"a turn for “{text}”")
+
+
+def _turn_of(world: World, event_id: int) -> Turn | None:
+    with acting(world.system):
+        event = InboundEvent.objects.get(pk=event_id)
+        turns = Turn.objects.select_related("reply", "session", "conversation")
+        ended = turns.filter(status__in=[Turn.Status.DONE, Turn.Status.FAILED])
+        turn = ended.filter(pk=event.turn_id).first() if event.turn_id else None
+    assert turn is None or turn.status == Turn.Status.DONE, turn.failure
+    return turn
+
+
+def awaited(look: Callable[[], Found | None], what: str) -> Found:
+    """What other processes bring about, once it is there."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"There was never {what}.")

@@ -1,0 +1,147 @@
+"""The MCP endpoint over real HTTP, asked by the official client: a server in a thread of its own, on the connection of the test.
+
+So what a test has not committed is there for the server too, and is rolled back with the test.
+"""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+import uvicorn
+from django.core.asgi import get_asgi_application
+from django.db import connections
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from apps.mcp_server.asgi_dispatcher import Dispatcher
+from tests.support.timeouts import PATIENCE_SECONDS
+
+Result = TypeVar("Result")
+GENERATIONS = {"new": "auto", "old": "legacy"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a tool answered."""
+
+    text: str
+    data: Any
+    is_refusal: bool
+
+    @property
+    def code(self) -> str:
+        """The refusal's word for programs; empty where it is none."""
+        return str(self.data["code"]) if self.is_refusal else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the endpoint listens, and whether it has done with all that was sent."""
+
+    url: str
+    is_idle: Callable[[], bool] = lambda: True
+
+    def call(self, token: str, name: str, arguments: Mapping[str, Any] | None = None, mode: str = "auto") -> Said:
+        """Call one tool over a connection of its own."""
+
+        async def call(client: Client) -> CallToolResult:
+            return await client.call_tool(name, dict(arguments or {}))
+
+        answer = self.connected(token, call, mode)
+        [content] = answer.content
+        assert isinstance(content, TextContent)
+        return Said(content.text, answer.structured_content, bool(answer.is_error))
+
+    def connected(self, token: str, work: Callable[[Client], Awaitable[Result]], mode: str = "auto") -> Result:
+        """Do something as a client of this generation of the protocol."""
+        try:
+            return asyncio.run(asyncio.wait_for(self._work(token, work, mode), PATIENCE_SECONDS))
+        finally:
+            self._wait()
+
+    def _wait(self) -> None:
+        """A client of the old generation does not wait for what it notified; the connection is one, and the test wants it back."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not self.is_idle() and time.monotonic() < until:
+            time.sleep(0.005)
+
+    async def _work(self, token: str, work: Callable[[Client], Awaitable[Result]], mode: str) -> Result:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_SECONDS) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode, cache=None) as client,
+        ):
+            return await work(client)
+
+    def post(self, content: bytes = b"{}", **headers: str) -> httpx2.Response:
+        """A bare request, as somebody sends it who does not know the protocol."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        known = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        try:
+            return httpx2.post(self.url, content=content, headers=known | named, timeout=PATIENCE_SECONDS)
+        finally:
+            self._wait()
+
+
+def refusal_of(door: Door, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
+    """What the protocol answers in a result's place; the client raises it in groups of its tasks."""
+    with pytest.raises((MCPError, BaseExceptionGroup)) as raised:
+        door.connected(token, work)
+    refusal: BaseException = raised.value
+    while isinstance(refusal, BaseExceptionGroup):
+        refusal = refusal.exceptions[0]
+    assert isinstance(refusal, MCPError)
+    return refusal
+
+
+@contextmanager
+def serving() -> Iterator[Door]:
+    """The web process's application on a free port, in a loop whose threads all use this thread's connection."""
+    mine = connections["default"]
+    mine.inc_thread_sharing()
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(Dispatcher(get_asgi_application()), lifespan="on", log_level="critical")
+    server, ready = uvicorn.Server(config), threading.Event()
+    thread = threading.Thread(target=asyncio.run, args=[_serve(server, listening, mine, ready)], daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(PATIENCE_SECONDS)
+        state = server.server_state
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        yield Door(url, lambda: not (state.connections or state.tasks))
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_SECONDS)
+        mine.dec_thread_sharing()
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket, lent: Any, ready: threading.Event) -> None:
+    def borrow() -> None:
+        connections["default"] = lent
+
+    with ThreadPoolExecutor(1, initializer=borrow) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        asyncio.get_running_loop().create_task(_tell(server, ready))
+        await server.serve(sockets=[listening])
+
+
+async def _tell(server: uvicorn.Server, ready: threading.Event) -> None:
+    while not server.started:
+        await asyncio.sleep(0.02)
+    ready.set()
+
+
+@pytest.fixture(scope="session")
+def door() -> Iterator[Door]:
+    """One server for all tests of a process."""
+    with serving() as door:
+        yield door

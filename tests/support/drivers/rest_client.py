@@ -1,0 +1,123 @@
+"""Asking the API as somebody, and what a turn leaves behind."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from apps.conversations.models import InboundEvent
+from apps.governance.database.actor_transaction import acting
+from apps.llm.model_backend import JsonObject, Reply, StopReason, Usage
+from apps.prompt.prompt_input import Slot
+from apps.prompt.rendering.segments import Part, Segment, encode_segments
+from apps.runtime.models import Turn
+from apps.runtime.sessions.session_prefix import open_session
+from apps.runtime.turn_store.rows import CallNotes, call_row
+from apps.runtime.turn_store.steps import Said, Step
+from apps.runtime.turn_store.turn_claim import claim
+from apps.runtime.turn_store.turn_journal import Asked, Ending, close, enter_session, keep
+from apps.tenants.models import User
+from tests.support.worlds.world import World
+
+ROOT = "/api/v1"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    body: Any
+    headers: Any
+
+    @property
+    def code(self) -> str:
+        """The problem's word for programs."""
+        return str(self.body["code"])
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Somebody with credentials."""
+
+    client: Client
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request; a body that is no text goes as JSON."""
+        content = body if isinstance(body, str | bytes) else json.dumps(body)
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        options: dict[str, Any] = {"headers": given}
+        if body is not None:
+            options |= {"data": content, "content_type": "application/json"}
+        response = self.client.generic(method, path if path.startswith("/") else f"{ROOT}/{path}", **options)
+        is_json = response.content and response.headers.get("Content-Type", "").partition(";")[0].endswith("json")
+        return Answer(response.status_code, response.json() if is_json else response.content, response.headers)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.ask("GET", path, **headers)
+
+    def post(self, path: str, body: Any, **headers: str) -> Answer:
+        return self.ask("POST", path, body, **headers)
+
+    def patch(self, path: str, body: Any, **headers: str) -> Answer:
+        return self.ask("PATCH", path, body, **headers)
+
+    def put(self, path: str, body: Any) -> Answer:
+        return self.ask("PUT", path, body)
+
+    def delete(self, path: str) -> Answer:
+        return self.ask("DELETE", path)
+
+
+def agent_of(world: World) -> Asker:
+    return bearer(world.token)
+
+
+def bearer(token: str) -> Asker:
+    return Asker(Client(headers={"Authorization": f"Bearer {token}"}))
+
+
+def person_of(user: User, *, enforce_csrf_checks: bool = False) -> Asker:
+    client = Client(enforce_csrf_checks=enforce_csrf_checks)
+    client.force_login(user)
+    return Asker(client)
+
+
+def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn:
+    """Take the turn of an event the way a worker does, with a model that says this."""
+    claimed = claim(event.conversation_id, actor=world.system)
+    assert claimed is not None
+    frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
+    enter_session(claimed.turn, frozen.session, actor=world.system)
+    said: JsonObject = {"role": "assistant", "content": text}
+    keep(claimed.turn, [_call(1, text, said)], [], 2, actor=world.system)
+    last = _call(2, text, said)
+    close(claimed, _asked(event), [Step(text, said)], calls=[last], actor=world.system)
+    with acting(world.system):
+        claimed.turn.refresh_from_db()
+    return claimed.turn
+
+
+def fail_event(world: World, event: InboundEvent) -> Turn:
+    """A turn that ends without a reply."""
+    claimed = claim(event.conversation_id, actor=world.system)
+    assert claimed is not None
+    ending = Ending(Turn.Status.FAILED, Turn.Outcome.SILENT, "overloaded", "The provider has no capacity just now.")
+    close(claimed, _asked(event), (), ending, actor=world.system)
+    return claimed.turn
+
+
+def _call(step: int, text: str, said: JsonObject) -> JsonObject:
+    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), is_stand_in=True)
+    return call_row(Said(step, text, said, "end_turn"), reply, _notes(), None)
+
+
+def _notes() -> CallNotes:
+    return CallNotes(timezone.now(), "", "", 900, has_unexpected_miss=False, cache_entries="", cache_ledger={})
+
+
+def _asked(event: InboundEvent) -> Asked:
+    said = Part(Slot.TURN, (Segment(event.text, None, "event"),))
+    return Asked({"role": "user", "content": event.text}, encode_segments(said))

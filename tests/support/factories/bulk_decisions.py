@@ -1,0 +1,59 @@
+"""Proposals that can be decided together, and people who do."""
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.models import Proposal
+from apps.review.bulk.eligibility import Verb
+from apps.review.bulk.journal import begin_bulk
+from apps.review.models import BulkDecision, BulkItem
+from apps.review.tasks import decide_bulk
+from tests.support.worlds.world import World, make_skill
+
+
+def make_drafts(world: World, count: int) -> list[Proposal]:
+    """So many new skills that wait for a yes, each proposed by the agent."""
+    return [waiting_draft(world) for _ in range(count)]
+
+
+def waiting_draft(world: World, **values: str) -> Proposal:
+    """The proposal by which a fresh draft waits."""
+    draft = make_skill(world, "draft", world.bot, **values)
+    with acting(world.operator):
+        return Proposal.objects.visible_to(world.operator).about(draft).select_related("agent").get()
+
+
+def begin(
+    world: World, proposals: list[Proposal], verb: Verb = Verb.APPROVE, actor: Actor | None = None
+) -> BulkDecision:
+    """A person's word on all of them, as they stand in hand."""
+    read = {proposal.pk: proposal.version for proposal in proposals}
+    reason = {} if verb is Verb.APPROVE else {"reason": "Asked for twice.", "reason_code": "duplicate"}
+    return begin_bulk(verb, read, actor=actor or world.operator, **reason)
+
+
+def items_of(world: World, bulk: BulkDecision) -> list[BulkItem]:
+    """All of its items, the first chosen first."""
+    with acting(world.operator):
+        return list(BulkItem.objects.filter(decision=bulk))
+
+
+def became(world: World, bulk: BulkDecision) -> list[str]:
+    """What became of each, in order."""
+    return [item.state for item in items_of(world, bulk)]
+
+
+def again(world: World, proposal: Proposal) -> Proposal:
+    """The proposal as it stands now."""
+    with acting(world.operator):
+        return Proposal.objects.visible_to(world.operator).select_related("agent").get(pk=proposal.pk)
+
+
+def states(world: World, proposals: list[Proposal]) -> list[str]:
+    """Where each stands now."""
+    return [str(again(world, proposal).state) for proposal in proposals]
+
+
+def carry_out(world: World, bulk: BulkDecision) -> list[str]:
+    """Let a worker decide on all of it; what each was refused with."""
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    return [item.refusal for item in items_of(world, bulk)]

@@ -1,0 +1,68 @@
+"""Lawful data of what waits for a person: drafts, escalations and send rules, made by the product's own acts."""
+
+from collections.abc import Sequence
+from itertools import count
+
+from apps.conversations.actions import take_over_conversation
+from apps.conversations.models import Conversation
+from apps.desk.actions import make_draft, open_escalation, write_send_rule
+from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.rules import Fact, Grounding
+from apps.skills.models import Skill
+from tests.support.worlds.world import World, make_conversation
+
+# No turn ran; the numbers only have to differ from each other and from those that did.
+_turns = count(1_000_001)
+
+
+def make_waiting_draft(
+    world: World,
+    conversation: Conversation | None = None,
+    text: str = "It is on its way.",
+    read: Sequence[Skill] = (),
+) -> Draft:
+    """A reply that waits for a person, in a conversation of its own unless one is named."""
+    conversation = conversation or make_conversation(world)
+    return make_draft(
+        conversation.pk,
+        actor=world.system,
+        agent_id=conversation.agent_id,
+        turn_id=next(_turns),
+        text=text,
+        grounding=Grounding.SKILL if read else Grounding.TOOL,
+        facts=[
+            *(Fact(Grounding.SKILL, skill.name, skill.pk) for skill in read),
+            Fact(Grounding.TOOL, "find_parcel"),
+        ],
+    )
+
+
+def make_held_conversation(world: World) -> Conversation:
+    """A conversation that the operator has in hand."""
+    return take_over_conversation(make_conversation(world), actor=world.operator)
+
+
+def make_escalation(
+    world: World,
+    conversation: Conversation | None = None,
+    reason: Escalation.Reason = Escalation.Reason.MISSING_KNOWLEDGE,
+) -> Escalation:
+    """A question that waits for a person, handed over by the agent."""
+    conversation = conversation or make_conversation(world)
+    return open_escalation(
+        conversation.pk,
+        actor=world.bot,
+        agent_id=conversation.agent_id,
+        turn_id=None,
+        reason=reason,
+        question="May a broken parcel be sent back?",
+    )
+
+
+def make_send_rule(
+    world: World, channel: str = "sms", send_mode: str = "suggest", skill: Skill | None = None
+) -> SendRule:
+    """What becomes of the agent's replies on a channel."""
+    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
+    values = {"channel": channel, "send_mode": send_mode, "skill": skill}
+    return write_send_rule(rule, actor=world.operator, values=values)

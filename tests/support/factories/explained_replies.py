@@ -1,0 +1,66 @@
+"""A reply that repeats what stood before its model, made by a real turn against the stand-in."""
+
+from dataclasses import dataclass
+
+from apps.conversations.actions import receive_message
+from apps.conversations.models import Conversation, InboundEvent
+from apps.governance.database.actor_transaction import acting
+from apps.runtime.models import Turn
+from apps.skills.models import Skill
+from tests.support.drivers.conversation import CUSTOMER, reply, take, tool
+from tests.support.servers.standin_model import StandIn
+from tests.support.worlds.world import World, make_persona, make_profile, make_rule, make_skill
+
+RULE = "Goods may be returned within 14 days, unopened."
+BODY = "## Procedure\n1. Ask for the parcel label.\n2. Promise a courier collection next morning.\n"
+ASKED = "May I return the blue kettle?"
+SAID = "Goods may be returned within 14 days. A courier collection next morning is possible."
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What was told, and the turn that repeats it."""
+
+    world: World
+    skill: Skill
+    turn: Turn
+
+    @property
+    def conversation(self) -> Conversation:
+        with acting(self.world.system):
+            return Conversation.objects.get(pk=self.turn.conversation_id)
+
+
+def furnish(world: World) -> None:
+    """What stands in the prompt besides."""
+    make_persona(world)
+    make_profile(world)
+
+
+def teach(world: World) -> Skill:
+    """What the reply will repeat."""
+    make_rule(world, RULE)
+    return make_skill(world, "approved", body=BODY)
+
+
+def explain(world: World, standin: StandIn, *, off_the_record: bool = False) -> Explained:
+    """The agent reads a skill, then answers in words of a rule and of that skill."""
+    skill = teach(world)
+    standin.play(tool("get_skill", skill_id=skill.pk), reply(SAID))
+    turn = take(world, ask(world, off_the_record=off_the_record), standin.backend)
+    assert turn.status == Turn.Status.DONE, turn.failure
+    return Explained(world, skill, turn)
+
+
+def ask(world: World, *, off_the_record: bool = False) -> InboundEvent:
+    """The customer's message."""
+    return receive_message(
+        world.agent.pk,
+        actor=world.bot,
+        channel="http",
+        conversation_key="kettle",
+        end_user_key=CUSTOMER,
+        text=ASKED,
+        idempotency_key="kettle-1",
+        off_the_record=off_the_record or None,
+    )

@@ -1,0 +1,137 @@
+"""Lawful data of agents that run elsewhere: what their programs hand in, are handed out, and report."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.llm.model_backend import ToolUse
+from apps.runtime.external.external_tool_calls import call_tool
+from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
+from apps.runtime.external.turn_report import Report, Reported, take_report
+from apps.runtime.models import Turn
+from apps.tenants.authentication.actor_resolution import system_actor
+from tests.support.worlds.world import World
+
+CUSTOMER = "http:abc123"
+MODEL = "claude-sonnet-5"
+USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 0}
+
+_numbers = count(1)
+
+
+def handed(world: World, *texts: str, thread: str = "elsewhere", **terms: Any) -> HandedOut:
+    """The customer writes to an agent that runs elsewhere, which opens its session."""
+    said = [HandedIn(text, f"k-{next(_numbers)}") for text in texts]
+    return hand_out(
+        {"agent_id": world.agent.pk, "channel": "http", "conversation_key": thread},
+        Terms(**{"end_user_key": CUSTOMER} | terms),
+        said,
+        actor=world.bot,
+    )
+
+
+def answered(text: str, **more: Any) -> dict[str, Any]:
+    """A last answer of the model, as the API gives it."""
+    given = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": text}],
+        "model": MODEL,
+        "stop_reason": "end_turn",
+    }
+    return {**given, "usage": USAGE, **more}
+
+
+def called(name: str, call_id: str, **arguments: object) -> dict[str, Any]:
+    """An answer of the model that calls a tool."""
+    use = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    return answered("", content=[use], stop_reason="tool_use")
+
+
+def gave(call_id: str, text: str, **more: Any) -> dict[str, Any]:
+    """What the tool gave back."""
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text, **more}]}
+
+
+def reported(
+    world: World, out: HandedOut, *messages: dict[str, Any], key: str = "report", failure: str = ""
+) -> Reported:
+    """The agent tells what came of its turn."""
+    return take_report(out.session.pk, out.turn.pk, Report.of(messages, key, failure), actor=world.bot)
+
+
+def use_tool(world: World, out: HandedOut, name: str, call_id: str = "call-1", **arguments: Any) -> str:
+    """The agent calls a tool of the house in its turn; what it gave back."""
+    return call_tool(out.session.pk, out.turn.pk, ToolUse(call_id, name, arguments), actor=world.bot).result
+
+
+def conversation_of(world: World, out: HandedOut) -> Conversation:
+    with acting(world.system):
+        return Conversation.objects.select_related("agent").get(pk=out.session.conversation_id)
+
+
+def turn_now(world: World, out: HandedOut) -> Turn:
+    with acting(world.system):
+        return Turn.objects.select_related("reply", "session").get(pk=out.turn.pk)
+
+
+def make_handed_out(world: World) -> Conversation:
+    """A customer's, whose turn an agent elsewhere has in hand."""
+    return conversation_of(world, handed(world, "Where is my parcel?"))
+
+
+def _taken(row: Conversation) -> Turn:
+    system = system_actor(row.tenant_id)
+    with acting(system):
+        return Turn.objects.filter(conversation=row).latest("pk")
+
+
+def report_on(row: Conversation, actor: Actor) -> Reported:
+    """Tell what came of the latest turn of a conversation."""
+    turn = _taken(row)
+    return take_report(turn.session_id or 0, turn.pk, Report.of([answered("In Lyon.")], "matrix"), actor=actor)
+
+
+def _open(scene: Any, actor: Actor) -> HandedOut:
+    thread = {"agent_id": scene.world.agent.pk, "channel": "http", "conversation_key": "matrix"}
+    return hand_out(thread, Terms(), [HandedIn("Hello?", "matrix")], actor=actor)  # type: ignore[arg-type]  # a thread
+
+
+def _reporting(row: Conversation) -> tuple[str, str, dict[str, object]]:
+    turn = _taken(row)
+    body = {"turn_id": turn.pk, "idempotency_key": "matrix", "messages": [answered("In Lyon.")]}
+    return "POST", f"sessions/{turn.session_id}/turns", body
+
+
+OPENING: dict[str, object] = {
+    "conversation_key": "matrix",
+    "end_user_key": CUSTOMER,
+    "messages": [{"text": "Hello?", "idempotency_key": "matrix"}],
+}
+ELSEWHERE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.SESSION_OPEN: lambda _: None,
+    Act.TURN_REPORT: make_handed_out,
+}
+# Each with the scene, the row and, for actions, the actor.
+ELSEWHERE: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.SESSION_OPEN: lambda scene, _, actor: _open(scene, actor),
+    Act.TURN_REPORT: lambda _, row, actor: report_on(row, actor),
+}
+ELSEWHERE_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object]]]] = {
+    Act.SESSION_OPEN: lambda _, __: ("POST", "sessions", OPENING),
+    Act.TURN_REPORT: lambda _, row: _reporting(row),
+}
+
+
+def _report_over_mcp(row: Conversation) -> tuple[str, dict[str, object]]:
+    _, path, body = _reporting(row)
+    return "report_turn", {"id": int(path.split("/")[1]), **body}
+
+
+ELSEWHERE_TOOLS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, object]]]] = {
+    Act.SESSION_OPEN: lambda _, __: ("open_session", OPENING),
+    Act.TURN_REPORT: lambda _, row: _report_over_mcp(row),
+}

@@ -1,0 +1,24 @@
+"""A write that came with a key, and how one grows old."""
+
+from django.db import connection
+from django.test import Client
+
+from apps.governance.database.actor_transaction import acting
+from tests.support.worlds.world import World
+
+
+def make_kept_answer(world: World, key: str = "kept") -> None:
+    """One of the agent and one of the operator, by REST as ever."""
+    agent, person = Client(headers={"Authorization": f"Bearer {world.token}"}), Client()
+    person.force_login(world.operator_user)
+    body = {"kind": "task", "text": "Write to them.", "agent_key": world.agent.key}
+    for client in (agent, person):
+        answer = client.post("/api/v1/notes/", body, content_type="application/json", headers={"Idempotency-Key": key})
+        assert answer.status_code == 201, answer.content
+
+
+def let_answers_age(world: World) -> None:
+    """All that writes of this world were answered with was kept long enough."""
+    for actor in (world.bot, world.operator):
+        with acting(actor), connection.cursor() as cursor:
+            cursor.execute("UPDATE api_idempotencyrecord SET expires_at = statement_timestamp()")

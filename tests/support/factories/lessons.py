@@ -1,0 +1,257 @@
+"""Lawful data of what agents learn: edited replies, lessons of them, versions, and how each way in decides on those."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+
+from apps.conversations.models import InboundEvent
+from apps.desk.actions import answer_escalation
+from apps.desk.models import Draft
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.learning.lessons.actions import (
+    activate_version,
+    apply_version,
+    dismiss_cluster,
+    find_cluster,
+    propose_version,
+    prune_version,
+    reject_version,
+    reopen_cluster,
+    restore_version,
+    retire_example,
+    retire_version,
+    withdraw_version,
+)
+from apps.learning.lessons.edit_cluster_proposals import find_habits, propose_habit
+from apps.learning.lessons.edit_clustering import Change, Cluster
+from apps.learning.lessons.example_bank import keep_as_example
+from apps.learning.lessons.lesson_capture import capture
+from apps.learning.lessons.lesson_journal import note_members
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
+from apps.runtime.turns.operator_replies import send_out
+from apps.tenants.actions import amend_agent, amend_settings
+from apps.tenants.models import TenantSettings
+from tests.support.drivers.console_client import decision_of
+from tests.support.factories.desk import make_escalation, make_waiting_draft
+from tests.support.worlds.world import World, make_event
+
+_numbers = count(1)
+ASKED = "Where is my order?"
+DRAFTED = "It is on its way."
+POISONED = "A customer slipped it in."
+SENT = "Your parcel is on its way. Track it in your account."
+
+
+def make_asked_draft(
+    world: World, asked: str = ASKED, text: str = DRAFTED, *, off_the_record: bool | None = None, **given: str
+) -> Draft:
+    """A draft that answers what a customer wrote, in a thread of its own."""
+    event: InboundEvent = make_event(world, asked, off_the_record, **given)
+    return make_waiting_draft(world, event.conversation, text)
+
+
+def make_edited_draft(
+    world: World,
+    asked: str = ASKED,
+    text: str = DRAFTED,
+    sent: str = SENT,
+    *,
+    off_the_record: bool | None = None,
+    **given: str,
+) -> Draft:
+    """The same, sent in an operator's words."""
+    draft = make_asked_draft(world, asked, text, off_the_record=off_the_record, **given)
+    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
+    return draft
+
+
+def make_lesson(world: World, cases: int = 1) -> Lesson:
+    """What so many edited drafts taught."""
+    for _ in range(cases):
+        make_edited_draft(world)
+    capture(world.agent.pk, actor=world.system)
+    return lessons_of(world)[0]
+
+
+def make_answered(world: World) -> Lesson:
+    """What one answered question taught, which is sure enough for a digest."""
+    row = make_escalation(world, make_event(world, ASKED).conversation)
+    answer_escalation(row, actor=world.operator, answer=SENT)
+    capture(world.agent.pk, actor=world.system)
+    return lessons_of(world)[0]
+
+
+def lessons_of(world: World) -> list[Lesson]:
+    with acting(world.operator):
+        return list(Lesson.objects.filter(agent=world.agent))
+
+
+def cases_of(world: World) -> list[LessonCase]:
+    with acting(world.operator):
+        return list(LessonCase.objects.filter(agent=world.agent).order_by("id"))
+
+
+def versions_of(world: World) -> list[LearningVersion]:
+    """Oldest first."""
+    with acting(world.operator):
+        return list(LearningVersion.objects.visible_to(world.operator).of_agent(world.agent.pk).order_by("number"))
+
+
+def propose(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
+    """A version that waits, as a digest leaves it."""
+    body = body or f"- Name the order number. ({next(_numbers)})"
+    said = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
+    return propose_version(agent_id, actor=actor, **said)  # type: ignore[arg-type]  # values of several types
+
+
+def make_version(world: World, status: str = "pending", body: str = "") -> LearningVersion:
+    """A version in the state asked for, reached by the acts that lead there."""
+    version = propose(world.agent.pk, world.system, body)
+    if status == "rejected":
+        return reject_version(version, actor=world.operator)
+    if status in {"active", "retired", "withdrawn"}:
+        activate_version(version, actor=world.operator)
+    if status == "withdrawn":
+        return withdraw_version(version, actor=world.operator, reason=POISONED)
+    return retire_version(version, actor=world.operator) if status == "retired" else version
+
+
+def make_habit(world: World, drafts: int = 3, sent: str = f"{DRAFTED} Your order number is 4711.") -> EditCluster:
+    """What so many edited drafts show, as a worker finds it; the latest one."""
+    for _ in range(drafts):
+        make_edited_draft(world, sent=sent)
+    capture(world.agent.pk, actor=world.system)
+    find_habits(world.agent.pk, actor=world.system)
+    cluster: EditCluster = habits_of(world)[-1]
+    return cluster
+
+
+def make_cluster(world: World, status: str = "open") -> EditCluster:
+    """A cluster in the state asked for, reached by the acts that lead there."""
+    cluster = make_habit(world)
+    if status == "proposed":
+        return propose_habit(cluster, actor=world.operator)
+    return dismiss_cluster(cluster, actor=world.operator, reason="Chance.") if status == "dismissed" else cluster
+
+
+def habits_of(world: World) -> list[Any]:
+    """Oldest first, counted; Any: their counts are no columns."""
+    with acting(world.operator):
+        return list(EditCluster.objects.visible_to(world.operator).counted().order_by("pk"))
+
+
+def find(agent_id: int, actor: Actor) -> EditCluster:
+    """As a worker puts one before people."""
+    words = f"parcel {next(_numbers)}"
+    cluster = Cluster(f"added||{words}", Change.ADDED, "", words, ())
+    return find_cluster(agent_id, actor=actor, cluster=cluster, category="added:")
+
+
+def make_shown(world: World) -> EditCluster:
+    """One that a lesson's case shows already."""
+    cluster = find(world.agent.pk, world.system)
+    note_members(cluster, [cases_of(world)[0].pk], actor=world.system)
+    return cluster
+
+
+def make_example(world: World, status: str = "approved", **words: str) -> Example:
+    """A lesson that a person kept, in the state asked for; `words` are theirs where the lesson's are not to stand."""
+    asked = words.get("situation", f"{ASKED} Number {next(_numbers)}.")
+    make_edited_draft(world, asked, sent=words.get("correction", f"{SENT} Look under {next(_numbers)} there."))
+    capture(world.agent.pk, actor=world.system)
+    with acting(world.operator):
+        lesson = Lesson.objects.filter(agent=world.agent).latest("pk")
+    example = keep_as_example(lesson, actor=world.operator, words=words)
+    return retire_example(example, actor=world.operator) if status == "retired" else example
+
+
+def is_shown_examples(world: World) -> None:
+    """As its page says, once somebody wants it."""
+    amend_agent(world.agent, actor=world.admin, has_examples=True)
+
+
+def let_apply(world: World) -> World:
+    """Nobody looks at what the digest writes."""
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, learning_apply_mode="auto")
+    return world
+
+
+TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.LEARNING_VERSION_PROPOSE: lambda world: world.agent,
+    Act.LEARNING_VERSION_APPLY: lambda world: make_version(let_apply(world)),
+    Act.LEARNING_VERSION_ACTIVATE: make_version,
+    Act.LEARNING_VERSION_REJECT: make_version,
+    Act.LEARNING_VERSION_RETIRE: lambda world: make_version(world, "active"),
+    Act.LEARNING_VERSION_RESTORE: lambda world: make_version(world, "retired"),
+    Act.LEARNING_VERSION_WITHDRAW: lambda world: make_version(world, "active"),
+    Act.LEARNING_VERSION_PRUNE: lambda world: make_version(world, "retired"),
+    Act.EDIT_CLUSTER_FIND: lambda world: world.agent,
+    Act.EDIT_CLUSTER_PROPOSE: make_cluster,
+    Act.EDIT_CLUSTER_DISMISS: make_cluster,
+    Act.EDIT_CLUSTER_REOPEN: lambda world: make_cluster(world, "dismissed"),
+    Act.EXAMPLE_ADD: make_lesson,
+    Act.EXAMPLE_RETIRE: make_example,
+}
+# Each with the scene, the row and, for actions, the actor.
+TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.LEARNING_VERSION_PROPOSE: lambda _, agent, actor: propose(agent.pk, actor),
+    Act.LEARNING_VERSION_APPLY: lambda _, row, actor: apply_version(row, actor=actor),
+    Act.LEARNING_VERSION_ACTIVATE: lambda _, row, actor: activate_version(row, actor=actor),
+    Act.LEARNING_VERSION_REJECT: lambda _, row, actor: reject_version(row, actor=actor),
+    Act.LEARNING_VERSION_RETIRE: lambda _, row, actor: retire_version(row, actor=actor),
+    Act.LEARNING_VERSION_RESTORE: lambda _, row, actor: restore_version(row, actor=actor),
+    Act.LEARNING_VERSION_WITHDRAW: lambda _, row, actor: withdraw_version(row, actor=actor, reason=POISONED),
+    Act.LEARNING_VERSION_PRUNE: lambda _, row, actor: prune_version(row, actor=actor),
+    Act.EDIT_CLUSTER_FIND: lambda _, agent, actor: find(agent.pk, actor),
+    Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
+    Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
+    Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
+    Act.EXAMPLE_ADD: lambda _, lesson, actor: keep_as_example(lesson, actor=actor, words={}),
+    Act.EXAMPLE_RETIRE: lambda _, row, actor: retire_example(row, actor=actor),
+}
+BY_PEOPLE: Mapping[Act, tuple[str, dict[str, object]]] = {
+    Act.LEARNING_VERSION_ACTIVATE: ("activate", {}),
+    Act.LEARNING_VERSION_REJECT: ("reject", {}),
+    Act.LEARNING_VERSION_RETIRE: ("retire", {}),
+    Act.LEARNING_VERSION_RESTORE: ("restore", {}),
+    Act.LEARNING_VERSION_WITHDRAW: ("withdraw", {"reason": POISONED}),
+}
+ON_CLUSTERS: Mapping[Act, tuple[str, dict[str, object]]] = {
+    Act.EDIT_CLUSTER_PROPOSE: ("propose", {}),
+    Act.EDIT_CLUSTER_DISMISS: ("dismiss", {"reason": "Chance."}),
+    Act.EDIT_CLUSTER_REOPEN: ("reopen", {}),
+}
+BY_DIGESTS: Mapping[Act, str] = {
+    Act.EDIT_CLUSTER_FIND: "a worker finds what people do again and again; nobody asks for it",
+    Act.LEARNING_VERSION_PROPOSE: "a digest makes a version; nobody asks for one",
+    Act.LEARNING_VERSION_APPLY: "a digest applies what it made, where the settings say so",
+    Act.LEARNING_VERSION_PRUNE: "the oldest go when a new one comes",
+}
+
+
+def _posting(
+    noun: str, verb: str, body: dict[str, object]
+) -> Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]:
+    return lambda _, row: ("POST", f"{noun}/{row.pk}/{verb}", body)
+
+
+def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), said)
+
+
+TEACHING_REQUESTS = {
+    **{act: _posting("learning-versions", verb, body) for act, (verb, body) in BY_PEOPLE.items()},
+    **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
+    Act.EXAMPLE_ADD: lambda _, lesson: ("POST", "examples", {"lesson_id": lesson.pk}),
+    Act.EXAMPLE_RETIRE: _posting("examples", "retire", {}),
+}
+TEACHING_FORMS = {
+    **{act: _pressing(verb, said) for act, (verb, said) in BY_PEOPLE.items()},
+    **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
+    Act.EXAMPLE_ADD: _pressing("keep", {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}),
+    Act.EXAMPLE_RETIRE: _pressing("retire", {}),
+}

@@ -1,0 +1,139 @@
+"""Lawful data of schedules, and how each way in performs the acts on them."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.runtime.schedules.schedule_runner import run_now
+from apps.schedules.actions import (
+    amend_schedule,
+    approve_schedule,
+    deprecate_schedule,
+    draft_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from apps.schedules.models import Schedule, ScheduleClock
+from apps.skills.models import Skill
+from apps.tenants.actions import amend_agent
+from tests.support.worlds.world import World, make_skill
+
+_numbers = count(1)
+NIGHTLY = "0 23 * * *"
+
+
+def plan_of(world: World, **values: object) -> dict[str, Any]:
+    """A nightly plan of an approved skill."""
+    skill = values.pop("skill", None) or make_skill(world, "approved")
+    plan = {"key": f"nightly-{next(_numbers)}", "title": "Nightly report", "cron": NIGHTLY, "skill": skill}
+    return plan | {"timezone": "UTC"} | values
+
+
+def make_schedule_draft(world: World, **values: object) -> Schedule:
+    """A plan that waits for a person."""
+    return draft_schedule(world.agent.pk, actor=world.operator, values=plan_of(world, **values))
+
+
+def make_agents_draft(world: World, **values: object) -> Schedule:
+    """A plan of the agent's own that waits for a person."""
+    let_plan(world)
+    return draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, **values))
+
+
+def make_schedule(world: World, **values: object) -> Schedule:
+    """A plan that runs."""
+    return approve_schedule(make_schedule_draft(world, **values), actor=world.operator)
+
+
+def make_paused_schedule(world: World) -> Schedule:
+    """A plan that was stopped for now."""
+    return pause_schedule(make_schedule(world), actor=world.operator)
+
+
+def comes_due(schedule: Schedule, world: World, ago: timedelta = timedelta(seconds=5)) -> None:
+    """Let the clock stand at a moment that has passed."""
+    with acting(world.operator):
+        ScheduleClock.objects.filter(schedule=schedule).update(next_run_at=timezone.now() - ago)
+
+
+def let_plan(world: World) -> Skill:
+    """Let the agent plan, and give it a skill to plan with."""
+    amend_agent(world.agent, actor=world.admin, may_propose_schedules=True)
+    return make_skill(world, "approved")
+
+
+SCHEDULING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.SCHEDULE_DRAFT: let_plan,
+    Act.SCHEDULE_AMEND: make_schedule,
+    Act.SCHEDULE_APPROVE: make_schedule_draft,
+    Act.SCHEDULE_PAUSE: make_schedule,
+    Act.SCHEDULE_RESUME: make_paused_schedule,
+    Act.SCHEDULE_DEPRECATE: make_agents_draft,
+    Act.SCHEDULE_RUN: make_schedule,
+}
+# Each with the scene, the row and, for actions, the actor.
+SCHEDULING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.SCHEDULE_DRAFT: lambda scene, skill, actor: draft_schedule(
+        scene.world.agent.pk, actor=actor, values=plan_of(scene.world, skill=skill)
+    ),
+    Act.SCHEDULE_AMEND: lambda _, row, actor: amend_schedule(row, actor=actor, values={"title": "Weekly"}),
+    Act.SCHEDULE_APPROVE: lambda _, row, actor: approve_schedule(row, actor=actor),
+    Act.SCHEDULE_PAUSE: lambda _, row, actor: pause_schedule(row, actor=actor),
+    Act.SCHEDULE_RESUME: lambda _, row, actor: resume_schedule(row, actor=actor),
+    Act.SCHEDULE_DEPRECATE: lambda _, row, actor: deprecate_schedule(row, actor=actor),
+    Act.SCHEDULE_RUN: lambda _, row, actor: run_now(row.pk, actor=actor),
+}
+
+
+def _planned(world: World, skill: Any) -> dict[str, object]:
+    return {"agent_key": world.agent.key, "key": "nightly", "title": "Nightly", "cron": NIGHTLY, "skill": skill.name}
+
+
+SCHEDULING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.SCHEDULE_DRAFT: lambda scene, skill: ("POST", "schedules", _planned(scene.world, skill)),
+    Act.SCHEDULE_AMEND: lambda _, row: ("PATCH", f"schedules/{row.pk}", {"title": "Weekly"}),
+    Act.SCHEDULE_APPROVE: lambda _, row: ("POST", f"schedules/{row.pk}/approve", {}),
+    Act.SCHEDULE_PAUSE: lambda _, row: ("POST", f"schedules/{row.pk}/pause", {}),
+    Act.SCHEDULE_RESUME: lambda _, row: ("POST", f"schedules/{row.pk}/resume", {}),
+    Act.SCHEDULE_DEPRECATE: lambda _, row: ("POST", f"schedules/{row.pk}/deprecate", {}),
+    Act.SCHEDULE_RUN: lambda _, row: ("POST", f"schedules/{row.pk}/run", {}),
+}
+
+
+def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (reverse("admin:schedules_schedule_decide", args=[row.pk, button]), {})
+
+
+def _typed(scene: Any, skill: Any) -> tuple[str, dict[str, Any]]:
+    plan = plan_of(scene.world, skill=skill)
+    typed = plan | {"agent": scene.world.agent.pk, "skill": plan["skill"].pk, "missed_runs": "skip"}
+    return reverse("admin:schedules_schedule_add"), typed
+
+
+def _amended(_: Any, row: Any) -> tuple[str, dict[str, Any]]:
+    typed = {
+        "title": "Weekly",
+        "cron": row.cron,
+        "timezone": row.timezone,
+        "skill": row.skill_id,
+        "missed_runs": "skip",
+    }
+    return reverse("admin:schedules_schedule_change", args=[row.pk]), typed
+
+
+SCHEDULING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+    Act.SCHEDULE_DRAFT: _typed,
+    Act.SCHEDULE_AMEND: _amended,
+    Act.SCHEDULE_APPROVE: _pressing("approve"),
+    Act.SCHEDULE_PAUSE: _pressing("pause"),
+    Act.SCHEDULE_RESUME: _pressing("resume"),
+    Act.SCHEDULE_DEPRECATE: _pressing("deprecate"),
+    Act.SCHEDULE_RUN: _pressing("run"),
+}

@@ -1,0 +1,179 @@
+"""Requests that the OpenAPI document allows, and many that it does not: drawn by schemathesis, and led to rows that are there."""
+
+import json
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, Final
+
+import schemathesis
+from django.core.handlers.wsgi import WSGIHandler
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.config import GenerationConfig
+from schemathesis.core.transport import Response
+
+from tests.support.openapi.response_checks import Case
+from tests.support.openapi.two_tenants import Ground, Somebody, placed_id, undone
+
+ROOT: Final = "/api/v1/"
+# Where schemathesis lays down cookies.
+HOST: Final = "http://localhost"
+MODES: Final = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+# Where the ids of a request lead to; what is `drawn` stays as it is.
+PLACES: Final = ("mine", "mine", "others", "nowhere", "drawn")
+# Names of other nouns' rows in bodies and behind question marks.
+NAMED: Final[Mapping[str, str]] = {
+    "conversation_id": "conversations",
+    "skill_id": "skills",
+    "turn_id": "turns",
+    "lesson_id": "lessons",
+    "proposal_id": "proposals",
+    "target_id": "personas",
+    "webhook_id": "webhooks",
+    "server_id": "tool-servers",
+    "endpoint_id": "endpoints",
+    "message_id": "messages",
+    "draft_id": "drafts",
+    "with": "sessions",
+}
+KEYS: Final[Mapping[str, str]] = {"agent_key": "support", "callee_key": "billing", "end_user_key": "http:abc123"}
+# What clients send that were written in a hurry.
+ODD: Final[tuple[Mapping[str, str], ...]] = (
+    *({},) * 8,
+    {"Accept": "text/html"},
+    {"Accept": "*/*;q=nothing, ;"},
+    {"Content-Type": "application/json; charset=utf-99"},
+    {"Content-Type": "multipart/form-data"},
+    {"Content-Type": "text/plain"},
+    {"Content-Encoding": "gzip"},
+    {"If-Match": '"3'},
+    {"If-Match": '"99-5f2c"'},
+    {"If-None-Match": "W/*"},
+    {"If-Modified-Since": "yesterday"},
+    {"Range": "bytes=0-1"},
+    {"Idempotency-Key": "\xe9" * 3},
+    {"Idempotency-Key": "k" * 201},
+    {"X-Preceptor-Tenant": "no such tenant"},
+    {"X-HTTP-Method-Override": "DELETE"},
+    {"X-Forwarded-For": "'; --"},
+)
+# They would ask a server of somebody else, so only rows that whoever asks does not see are named there.
+REACHING: Final = ("/test/", "/refresh/")
+STREAMING: Final = "/stream/"
+
+Operation = Any  # of schemathesis, whose own type has four parameters
+
+
+def document() -> Any:  # Any: schemathesis's own
+    """The document as it is served, over the whole of Django."""
+    config = schemathesis.Config()
+    config.projects.default.generation.with_security_parameters = False
+    return schemathesis.openapi.from_wsgi(f"{ROOT}schema/?format=json", WSGIHandler(), config=config, base_url=HOST)
+
+
+def operations(served: Any) -> list[Operation]:
+    """Every operation there is."""
+    return [found.ok() for found in served.get_all_operations()]
+
+
+def covering_cases(operation: Operation) -> Iterator[Case]:
+    """Every limit, kind and method once, the same in every run."""
+    yield from operation.schema.iter_coverage_cases(
+        operation, generation_modes=MODES, generation_config=GenerationConfig(with_security_parameters=False)
+    )
+
+
+def exemplary_cases(operation: Operation, ground: Ground) -> Iterator[tuple[Case, Somebody, str]]:
+    """The document's own example, by everybody, of a row of theirs and of one that is not."""
+    for body in operation.body or [None]:
+        for who in ground.people:
+            for where in ("mine", "others"):
+                given = (
+                    {}
+                    if body is None
+                    else {"body": deepcopy(body.definition["example"]), "media_type": body.media_type}
+                )
+                yield operation.Case(path_parameters=dict.fromkeys(_places(operation), "1"), **given), who, where
+
+
+def _places(operation: Operation) -> list[str]:
+    return [str(each.name) for each in operation.path_parameters]
+
+
+def drawn(operation: Operation, ground: Ground, number: int, most: int, ask: Any) -> None:
+    """Ask by so many requests that chance draws, each as somebody, with ids of somebody and now and then an odd header."""
+    for mode in MODES:
+        strategy = operation.as_strategy(generation_mode=mode)
+
+        @seed(number)
+        @settings(
+            max_examples=most,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(strategy, st.sampled_from(ground.people), st.sampled_from(PLACES), st.sampled_from(ODD))
+        def try_it(case: Case, who: Somebody, where: str, odd: Mapping[str, str]) -> None:
+            ask(case, who, where, odd)
+
+        try:
+            try_it()
+        except Unsatisfiable:
+            # Nothing about it can be wrong, or right.
+            continue
+
+
+def lead(case: Case, ground: Ground, where: str) -> None:
+    """Name rows that are there, mine or the other tenant's, or one that is nowhere."""
+    noun, where = case.path.removeprefix(ROOT).split("/")[0], _harmless(case, where)
+    if "wait" in case.query:
+        case.query["wait"] = 0
+    if case.path.endswith(STREAMING):
+        # It would go on for minutes.
+        case.headers["Last-Event-ID"] = "nothing like an id"
+    if where == "drawn":
+        return
+    for name in case.path_parameters:
+        if name.endswith("id"):
+            case.path_parameters[name] = placed_id(ground, NAMED.get(name, noun), where)
+        elif name == "number":
+            case.path_parameters[name] = 1
+    _name_others(case.query, ground, where)
+    if isinstance(case.body, dict):
+        _name_others(case.body, ground, where)
+        _name_version(case.body, ground, noun, where)
+
+
+def _harmless(case: Case, where: str) -> str:
+    is_harmless = not case.path.endswith((*REACHING, STREAMING)) or where in {"others", "nowhere"}
+    return where if is_harmless else "others"
+
+
+def _name_version(body: dict[str, Any], ground: Ground, noun: str, where: str) -> None:
+    if where == "mine" and isinstance(body.get("version"), int):
+        body["version"] = getattr(ground.rows[noun][0], "version", 1)
+
+
+def _name_others(given: Any, ground: Ground, where: str) -> None:  # Any: a query or a body
+    for name in list(given):
+        if name in NAMED:
+            given[name] = placed_id(ground, NAMED[name], where)
+        elif name in KEYS:
+            given[name] = KEYS[name]
+
+
+def answer_to(case: Case, who: Somebody, odd: Mapping[str, str] = MappingProxyType({})) -> Response:
+    """What comes back; whatever it did is taken back."""
+    with undone():
+        return case.call(base_url=HOST, headers={**who.headers, **odd}, cookies=dict(who.cookies))
+
+
+def said_by(case: Case) -> str:
+    """The request in one line, for whoever wants to send it again."""
+    body = case.body if isinstance(case.body, dict | list | str | int) else None
+    asked = f"{case.method} {case.formatted_path} {dict(case.query) or ''} {dict(case.headers) or ''}"
+    return f"{asked} {json.dumps(body, default=repr) if body is not None else ''}"[:900]

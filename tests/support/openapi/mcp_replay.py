@@ -1,0 +1,96 @@
+"""What was drawn for an operation, sent again as the call of the tool that stands for it, by the official client.
+
+A tool is a request of the API: it answers with a result or with a refusal in words, and refuses what the request is refused.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.core.handlers.wsgi import WSGIHandler
+from mcp.shared.exceptions import MCPError
+from werkzeug import Client
+
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.catalog import TOOLS
+from tests.support.drivers.mcp_client import Door, Said, serving
+from tests.support.openapi.generated_requests import HOST, ROOT, Operation, drawn, lead
+from tests.support.openapi.response_checks import Case, Flaw, Found
+from tests.support.openapi.two_tenants import MARK, Ground, Somebody, undone
+
+INTERNAL: Final = "internal"
+
+
+def replay(asked: Iterable[Operation], ground: Ground, told: Found, seed: int, examples: int) -> None:
+    """Every tool, by requests drawn for the operation that it stands for, if that is among those asked."""
+    known = {(each.method.upper(), each.path): each for each in asked}
+    with serving() as door:
+        for tool in TOOLS.values():
+            if operation := known.get((tool.method, f"{ROOT}{tool.address}")):
+                drawn(operation, ground, seed, examples, _asker(tool, ground, door, told))
+
+
+def _asker(tool: Tool, ground: Ground, door: Door, told: Found) -> Any:
+    def ask(case: Case, who: Somebody, where: str, odd: Mapping[str, str]) -> None:
+        del who, odd
+        lead(case, ground, where)
+        given = _arguments(tool, case)
+        if not _can_be_sent(given):
+            return
+        told.note(tool.name, json.dumps(given)[:900], *_answered(tool, given, ground, door))
+
+    return ask
+
+
+def _answered(tool: Tool, given: dict[str, Any], ground: Ground, door: Door) -> tuple[int, list[Flaw]]:
+    token = ground.mine.world.token
+    try:
+        with undone():
+            said = door.call(token, tool.name, given)
+    except (MCPError, BaseExceptionGroup) as broken:
+        return 500, [Flaw("the protocol broke", repr(broken)[:900])]
+    status, code = (400, "invalid") if tool.misuses(given) else _over_rest(tool, given, ground)
+    return 400 if said.is_refusal else 200, _flaws(said, status, code)
+
+
+def _flaws(said: Said, status: int, code: str) -> list[Flaw]:
+    flaws = []
+    if said.is_refusal and said.code == INTERNAL:
+        flaws.append(Flaw("a fault of ours", said.text))
+    if MARK in said.text or MARK in json.dumps(said.data):
+        flaws.append(Flaw("words of another tenant", said.text[:900]))
+    if (said.code or "") != code:
+        flaws.append(Flaw("judged otherwise than by REST", f"{said.text[:600]}\n      REST: {status} {code}"))
+    return flaws
+
+
+def _over_rest(tool: Tool, given: dict[str, Any], ground: Ground) -> tuple[int, str]:
+    asked = tool.asked(given)
+    with undone():
+        answer = Client(WSGIHandler()).open(
+            f"{ROOT}{asked.address}",
+            method=asked.method,
+            base_url=HOST,
+            query_string=urlencode(asked.query, doseq=True),
+            json=None if asked.body is None else dict(asked.body),
+            headers=dict(ground.agent.headers),
+        )
+    return answer.status_code, str(answer.json["code"]) if answer.status_code >= 400 and answer.json else ""
+
+
+def _arguments(tool: Tool, case: Case) -> dict[str, Any]:
+    """What of the request the tool takes."""
+    placed = {name: case.path_parameters[name] for name in tool.places if name in case.path_parameters}
+    rest = case.body if tool.body is not None and isinstance(case.body, dict) else case.query
+    known = tool.known() - set(tool.sets) - set(placed)
+    return {**{name: value for name, value in rest.items() if name in known}, **placed}
+
+
+def _can_be_sent(given: dict[str, Any]) -> bool:
+    """Half a surrogate pair is no JSON that the client could send."""
+    try:
+        json.dumps(given, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""What an answer of the API must not be: a fault of ours, an answer that the document does not know, words of another tenant."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import schemathesis
+from schemathesis.core.failures import FailureGroup
+from schemathesis.core.transport import Response
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from apps.api.protocol.problem_details import CONTENT_TYPE, TITLES
+from tests.support.openapi.two_tenants import MARK
+
+DOCUMENTED: Final = [
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+SHOWN: Final = 1_500
+
+Case = schemathesis.Case[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that an answer must not be."""
+
+    kind: str
+    detail: str
+
+
+@dataclass
+class Found:
+    """What was asked, what was answered, and each flaw once for each operation, with a request that shows it."""
+
+    asked: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    flaws: dict[tuple[str, str], str] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
+
+    def note(self, label: str, request: str, status: int, flaws: list[Flaw]) -> None:
+        """One answer; what is new about it is printed at once, for whoever waits for thousands."""
+        self.asked += 1
+        self.statuses[status] += 1
+        if status < 400:
+            self.reached.add(label)
+        for flaw in flaws:
+            if (label, flaw.kind) not in self.flaws:
+                self.flaws[label, flaw.kind] = said = f"{label}: {flaw.kind}\n      {request}\n      {flaw.detail}"
+                print(f"  {said}", flush=True)
+
+
+def flaws_of(case: Case, response: Response) -> list[Flaw]:
+    """All that is wrong with an answer."""
+    return [*_of_status(case, response), *_of_words(response), *_undocumented(case, response)]
+
+
+def _of_status(case: Case, response: Response) -> Iterator[Flaw]:
+    if response.status_code >= 500 and str(response.status_code) not in case.operation.responses.status_codes:
+        yield Flaw(f"a fault of ours, {response.status_code}", _start_of(response))
+    if response.status_code >= 400:
+        problem = _problem(response)
+        if problem is None:
+            yield Flaw(f"a refusal that is no problem document, {response.status_code}", _start_of(response))
+        elif problem.get("code") not in TITLES or problem.get("status") != response.status_code:
+            yield Flaw(f"a refusal without a known code, {response.status_code}", _start_of(response))
+
+
+def _of_words(response: Response) -> Iterator[Flaw]:
+    if MARK.encode() in response.content or MARK in repr(response.headers):
+        yield Flaw("words of another tenant", _start_of(response))
+
+
+def _undocumented(case: Case, response: Response) -> Iterator[Flaw]:
+    try:
+        case.validate_response(response, checks=list(DOCUMENTED))
+    except FailureGroup as group:
+        for failure in group.exceptions:
+            title = getattr(failure, "title", type(failure).__name__)
+            yield Flaw(f"undocumented, {response.status_code}: {title}", str(failure)[:SHOWN])
+
+
+def _problem(response: Response) -> dict[str, Any] | None:
+    if response.headers.get("content-type", [""])[0] != CONTENT_TYPE:
+        return None
+    try:
+        found = json.loads(response.content)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _start_of(response: Response) -> str:
+    return response.content[:SHOWN].decode(errors="replace")

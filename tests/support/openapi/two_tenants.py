@@ -1,0 +1,155 @@
+"""What the OpenAPI document is asked on: two tenants in which everything has happened once, the words of one of them marked."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+from django.db import connection, models, transaction
+from django.test import Client
+from django.test.utils import setup_test_environment
+from psycopg import sql
+
+from apps.launcher.postgres import Postgres
+from apps.llm.anthropic.sync_client import AnthropicBackend
+from apps.standin.thread_server import running_standin
+from tests.governance.isolation.test_isolation_over_rest import MODELS
+from tests.governance.not_found_comparison import NOWHERE, nouns, row_of
+from tests.settings import PREFIX
+from tests.support.database.clones import clone_database, close_connections
+from tests.support.database.migrated_cluster import TEMPLATE, ready_server
+from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.world import World
+
+# Nobody generates it, and no row of whoever asks has it.
+MARK: Final = "Qz7-not-yours-Qz7"
+CSRF: Final = "c" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Somebody:
+    """Who asks, by what they send along."""
+
+    name: str
+    headers: Mapping[str, str]
+    cookies: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Whoever asks, in their own tenant, beside the one whose words are marked."""
+
+    mine: Filled
+    others: Filled
+    rows: Mapping[str, tuple[Any, Any]]  # Any: a row of any noun, mine and the other tenant's
+    people: tuple[Somebody, ...]
+    owner: Somebody
+    marked: int
+
+    @property
+    def agent(self) -> Somebody:
+        """The one with a token."""
+        return self.people[0]
+
+
+@contextmanager
+def standing_ground() -> Iterator[Ground]:
+    """The same on a server of its own, committed: for whoever is no test."""
+    setup_test_environment()
+    with ready_server() as server, running_standin() as url:
+        clone_database(server, TEMPLATE, PREFIX)
+        backend = AnthropicBackend("test", base_url=url)
+        try:
+            yield lay_ground(server, fill(backend), fill(backend))
+        finally:
+            backend.close()
+            close_connections()
+
+
+def lay_ground(server: Postgres, mine: Filled, others: Filled) -> Ground:
+    """Mark the other tenant's words, and let everybody in."""
+    marked = _mark(server, others.world)
+    rows = {noun: (row_of(model, mine.world), row_of(model, others.world)) for noun, model in MODELS.items()}
+    world = mine.world
+    people = (
+        Somebody("agent", {"Authorization": f"Bearer {world.token}"}, {}),
+        _signed_in("operator", world.operator_user),
+        _signed_in("admin", world.admin_user),
+    )
+    return Ground(mine, others, rows, people, _signed_in("owner", others.world.operator_user), marked)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Whatever is done meanwhile is done up to its commit, and taken back: the next request finds everything as it was."""
+    with transaction.atomic(), _kept_open():
+        yield
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def _kept_open() -> Iterator[None]:
+    """A request begins and ends by closing a connection that is in a transaction, for whoever left one open, or that is old."""
+    connection.close_at, connection.settings_dict["AUTOCOMMIT"] = None, False
+    try:
+        yield
+    finally:
+        connection.settings_dict["AUTOCOMMIT"] = True
+
+
+def _signed_in(name: str, user: Any) -> Somebody:
+    client = Client()
+    client.force_login(user)
+    session = client.cookies["sessionid"].value
+    return Somebody(name, {"X-CSRFToken": CSRF}, {"sessionid": session, "csrftoken": CSRF})
+
+
+def _mark(server: Postgres, world: World) -> int:
+    """Put the mark behind every text that a constraint lets it stand behind, and say in how many columns it stands."""
+    url = server.url_for("postgres", database=str(connection.settings_dict["NAME"]))
+    marked = 0
+    with psycopg.connect(url) as superuser:
+        # Past the triggers: what is written here was written by no act.
+        superuser.execute("SET session_replication_role = replica")
+        for model in nouns():
+            for field in model._meta.concrete_fields:
+                if (marking := _marking(field)) is None:
+                    continue
+                table, column = sql.Identifier(model._meta.db_table), sql.Identifier(str(field.column))
+                statement = sql.SQL(
+                    "UPDATE {table} SET {column} = {value} WHERE tenant_id = {tenant} AND {column} IS NOT NULL"
+                )
+                parts = {"table": table, "column": column, "tenant": sql.Literal(world.tenant.pk)}
+                try:
+                    with superuser.transaction():
+                        told = superuser.execute(statement.format(value=marking.format(column=column), **parts))
+                except (psycopg.IntegrityError, psycopg.DataError):
+                    continue
+                marked += bool(told.rowcount)
+    return marked
+
+
+def _marking(field: "models.Field[Any, Any]") -> sql.SQL | None:
+    """How a column is marked; None where it holds no words."""
+    if isinstance(field, models.JSONField):
+        return sql.SQL(rf"""regexp_replace({{column}}::text, '": "', '": "{MARK} ', 'g')::jsonb""")
+    if not isinstance(field, models.CharField | models.TextField) or field.choices or field.unique:
+        return None
+    if str(field.name).endswith(("_key", "sha256", "hash", "digest")) or field.name in {
+        "key",
+        "channel",
+        "status",
+        "limited_act",
+    }:
+        return None
+    room = (field.max_length or 10**6) - len(MARK)
+    return None if room < 0 else sql.SQL(f"left({{column}}, {room}) || '{MARK}'")
+
+
+def placed_id(ground: Ground, noun: str, where: str) -> int:
+    """The id of a row: mine, the other tenant's, or one that nobody has."""
+    mine, others = ground.rows[noun]
+    return {"mine": int(mine.pk), "others": int(others.pk)}.get(where, NOWHERE)

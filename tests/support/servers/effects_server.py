@@ -1,0 +1,157 @@
+"""Somebody else's system with effects that are counted: a loopback server in a process of its own.
+
+`POST /keyed` knows doubles by their `Idempotency-Key`; `POST /unsafe` books whatever it is told, each time; `GET /price` reads.
+`POST /told` is a webhook's address; `POST /faults` says which share of what comes there it refuses, or takes without an answer.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+from urllib.request import Request, urlopen
+
+from apps.launcher.child_processes import wait_until
+from apps.launcher.data_folders import PROJECT
+from tests.support.servers.effects import Effects
+from tests.support.timeouts import PATIENCE_SECONDS
+
+LOOPBACK = "127.0.0.1"
+# Longer than anybody waits for a webhook's answer.
+STALL_SECONDS = 11
+# Of the faults at a webhook's address, how many parts are of each kind.
+KINDS = ("refuse",) * 5 + ("hang up",) * 4 + ("stall",)
+
+
+class Counting(ThreadingHTTPServer):
+    """The effects since the start."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__((LOOPBACK, 0), _Asked)
+        self.lock = Lock()
+        self.keyed: Counter[str] = Counter()
+        self.unsafe: Counter[str] = Counter()
+        self.told: list[tuple[int, int]] = []
+        self.faults = 0.0
+        self.random = random.Random(1)
+
+    def book(self, path: str, key: str) -> int:
+        """Do it, unless the key says that it is done already; how often it was done by now."""
+        with self.lock:
+            if path == "/unsafe":
+                self.unsafe[key] += 1
+                return self.unsafe[key]
+            if path == "/keyed" and not self.keyed[key]:
+                self.keyed[key] += 1
+            return self.keyed[key]
+
+    def hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+        """Note a delivery, whether it came before or not."""
+        with self.lock:
+            self.told.append((said["conversation"]["id"], int(said["id"])))
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever asked is gone."""
+
+    def fault(self) -> str:
+        """What goes wrong this time, mostly nothing."""
+        with self.lock:
+            return self.random.choice(KINDS) if self.random.random() < self.faults else ""
+
+
+class _Asked(BaseHTTPRequestHandler):
+    server: Counting
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:  # the library's name
+        effects = {"keyed": self.server.keyed, "unsafe": self.server.unsafe, "told": self.server.told}
+        self._answer(effects if self.path == "/effects" else {"price": 20})
+
+    def do_POST(self) -> None:  # the library's name
+        sent = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.path == "/faults":
+            self.server.faults = float(json.loads(sent)["share"])
+            self._answer({})
+        elif self.path == "/told":
+            self._hear(json.loads(sent))
+        else:
+            self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
+
+    def _hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+        fault = self.server.fault()
+        if fault == "refuse":
+            self._answer({}, HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        self.server.hear(said)
+        if fault == "hang up":
+            self.close_connection = True
+            return
+        if fault == "stall":
+            time.sleep(STALL_SECONDS)
+        with suppress(OSError):
+            self._answer({})
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
+        """Nobody reads it."""
+
+    def _answer(self, body: object, status: HTTPStatus = HTTPStatus.OK) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@contextmanager
+def running_counter(folder: Path) -> Iterator[str]:
+    """A counter of one's own; yields its base URL."""
+    port_file = folder / "counter-port"
+    command = [sys.executable, "-m", "tests.support.servers.effects_server", "--port-file", str(port_file)]
+    with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE) as child:
+        try:
+            assert wait_until(port_file.exists, PATIENCE_SECONDS, 0.02), "the counter did not start"
+            yield f"http://{LOOPBACK}:{port_file.read_text()}"
+        finally:
+            child.kill()
+
+
+def effects_at(url: str) -> Effects:
+    """What happened so far."""
+    with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
+        counted: dict[str, Any] = json.load(answer)
+    return Effects(counted["keyed"], counted["unsafe"], [(thread, delivery) for thread, delivery in counted["told"]])
+
+
+def misbehave(url: str, share: float) -> None:
+    """From now on so many of the deliveries are refused, or taken without a word."""
+    urlopen(Request(f"{url}/faults", json.dumps({"share": share}).encode())).close()  # noqa: S310  # loopback
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.servers.effects_server")
+    parser.add_argument("--port-file", type=Path, required=True)
+    given = parser.parse_args()
+    server = Counting()
+    written = given.port_file.with_suffix(".new")
+    written.write_text(str(server.server_port))
+    written.rename(given.port_file)
+    Thread(target=server.serve_forever, daemon=True).start()
+    # Whoever started it is gone when nobody can write to it any more.
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""A real tool server in a process of its own: the official server library, with tools that read, write, stall, brag, fail and lie.
+
+Beside the protocol it has two pages for tests: `/seen` tells the calls it got, `/lie` changes what it says of a tool.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from apps.launcher.data_folders import PROJECT
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where it listens."""
+
+    base: str
+
+    @property
+    def url(self) -> str:
+        """The protocol's address."""
+        return f"{self.base}/mcp"
+
+    @property
+    def old_url(self) -> str:
+        """The same server, as one of the generation before."""
+        return f"{self.base}/old"
+
+    def seen(self) -> list[dict[str, Any]]:
+        """Every call that reached a tool: its name, arguments, key and the header it came with."""
+        with urllib.request.urlopen(f"{self.base}/seen") as answer:  # noqa: S310  # loopback
+            told: list[dict[str, Any]] = json.load(answer)
+        return told
+
+    def lies(self, name: str, description: str) -> None:
+        """From now on the server says something else of a tool."""
+        sent = json.dumps({"name": name, "description": description}).encode()
+        urllib.request.urlopen(f"{self.base}/lie", sent).close()  # noqa: S310  # loopback
+
+
+@contextmanager
+def running_tool_server() -> Iterator[Served]:
+    """One process, gone afterwards."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.servers.tool_server_process", str(writing)],
+        cwd=PROJECT,
+        pass_fds=[writing],
+    )
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        port = told.readline().strip()
+    served = Served(f"http://127.0.0.1:{port}")
+    try:
+        _wait(served)
+        yield served
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(served: Served) -> None:
+    for _ in range(200):
+        try:
+            served.seen()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError("The tool server does not answer.")

@@ -1,0 +1,36 @@
+"""One real tool server for all tests of a process, and a tenant that may reach it."""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+from pytest_django import Settings
+
+from apps.runtime.tools.tool_server_refresh import refresh_server
+from apps.tools.models import ToolServer
+from tests.support.factories.external_tools import make_tool_server
+from tests.support.servers.tool_server import Served, running_tool_server
+from tests.support.worlds.world import World, make_world
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    """Started when the first test wants it."""
+    with running_tool_server() as server:
+        yield server
+
+
+@pytest.fixture
+def reaching(settings: Settings) -> World:
+    """A tenant of an installation that lets its servers be on this machine."""
+    settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
+    return make_world()
+
+
+@pytest.fixture
+def asked_server(reaching: World, served: Served) -> ToolServer:
+    """The real server, named and asked what it offers."""
+    made = make_tool_server(reaching, served.url, timeout_seconds=2, max_result_bytes=500)
+    # Its two seconds are for tests of what is slow; a busy machine may need them more than once.
+    assert any(refresh_server(made.pk, actor=reaching.operator).has_answered for _ in range(5))
+    return made

@@ -1,0 +1,175 @@
+"""Lawful data of webhooks, a server that is told, and how each way in performs the acts on them."""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from threading import Thread
+from typing import Any
+
+from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import acting
+from apps.governance.policy.table import Act
+from apps.runtime.webhook_delivery.delivery_lease import take_delivery
+from apps.runtime.webhook_delivery.payloads import Parcel
+from apps.tenants.due_work import due_work
+from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.delivery_replay import replay_deliveries
+from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+from apps.webhooks.rules import Event
+from tests.support.worlds.world import World, make_conversation
+
+_numbers = count(1)
+ADDRESS = "https://hooks.example/told"
+SECRET = f"whsec_{base64.b64encode(b's' * 32).decode()}"
+NEW_SECRET = f"whsec_{base64.b64encode(b't' * 32).decode()}"
+ALL = {f"on_{event.value}": True for event in Event}
+
+
+def make_webhook(world: World, url: str = ADDRESS, **values: Any) -> Webhook:
+    """A webhook that is told everything."""
+    key = f"hook-{next(_numbers)}"
+    given: dict[str, Any] = {"key": key, "title": "Our server", "secret": SECRET, **ALL} | values
+    return create_webhook(actor=world.admin, url=url, **given)
+
+
+def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
+    """A webhook for which something was given up."""
+    webhook = webhook or make_webhook(world)
+    conversation = make_conversation(world)
+    with acting(world.system):
+        told = Delivery.objects.create(
+            tenant_id=world.tenant.pk,
+            webhook=webhook,
+            conversation=conversation,
+            event="resolved",
+            subject_id=conversation.pk,
+        )
+        Delivery.objects.filter(pk=told.pk).update(
+            status="dead", attempts=12, next_attempt_at=Now(), failure_code="timeout"
+        )
+    return webhook
+
+
+def make_told(world: World) -> Webhook:
+    """A webhook that was tried once, and what waits for it."""
+    webhook = make_dead(world)
+    with acting(world.system):
+        WebhookHealth.objects.create(tenant_id=world.tenant.pk, webhook=webhook)
+    return webhook
+
+
+def deliveries(world: World) -> list[Delivery]:
+    """What was noted for the tenant's webhooks, the oldest first."""
+    with acting(world.operator):
+        return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
+
+
+def due(world: World) -> list[int]:
+    """What may be tried now."""
+    return [row_id for tenant_id, row_id in due_work("webhook_deliveries") if tenant_id == world.tenant.pk]
+
+
+def taken(world: World) -> Parcel:
+    """The first of it, under way."""
+    parcel = take_delivery(world.tenant.pk, due(world)[0])
+    assert parcel is not None
+    return parcel
+
+
+def at_once(world: World, **columns: Any) -> None:
+    """Time passes, until whatever waits may be tried."""
+    before = timezone.now() - timedelta(seconds=1)
+    with acting(world.system):
+        Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
+            next_attempt_at=before, lease_until=before, **columns
+        )
+
+
+@dataclass
+class Told:
+    """What a server was told, and what it answers."""
+
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    moved_to: str = ""
+
+
+@contextmanager
+def listening() -> Iterator[Told]:
+    """A server on loopback that takes whatever it is told unless it is to answer otherwise."""
+    told = Told()
+
+    class Handler(BaseHTTPRequestHandler):
+        """One request."""
+
+        def do_POST(self) -> None:
+            told.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            told.headers.append(dict(self.headers))
+            self.send_response(told.answers.pop(0) if told.answers else 204)
+            if told.moved_to:
+                self.send_header("Location", told.moved_to)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the library's name
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    told.url = f"http://127.0.0.1:{server.server_port}/told"
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+HOOKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.WEBHOOK_AMEND: make_webhook,
+    Act.WEBHOOK_ROTATE_SECRET: make_webhook,
+    Act.WEBHOOK_REPLAY: make_dead,
+}
+# Each with the scene, the row and, for actions, the actor.
+HOOKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.WEBHOOK_CREATE: lambda _, __, actor: create_webhook(
+        actor=actor, key="mine", title="Mine", url=ADDRESS, secret=SECRET
+    ),
+    Act.WEBHOOK_AMEND: lambda _, row, actor: amend_webhook(row, actor=actor, title="New."),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row, actor: rotate_webhook_secret(row, actor=actor, secret=NEW_SECRET),
+    Act.WEBHOOK_REPLAY: lambda _, row, actor: replay_deliveries(row.pk, actor=actor),
+}
+HOOKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.WEBHOOK_CREATE: lambda _, __: ("POST", "webhooks", {"key": "mine", "title": "Mine", "url": ADDRESS}),
+    Act.WEBHOOK_AMEND: lambda _, row: ("PATCH", f"webhooks/{row.pk}", {"title": "New."}),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row: ("POST", f"webhooks/{row.pk}/rotate-secret", {"secret": NEW_SECRET}),
+    Act.WEBHOOK_REPLAY: lambda _, row: ("POST", f"webhooks/{row.pk}/replay", {}),
+}
+
+
+def _pressing(button: str, **typed: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (reverse("admin:webhooks_webhook_decide", args=[row.pk, button]), typed)
+
+
+HOOKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+    Act.WEBHOOK_CREATE: lambda _, __: (
+        reverse("admin:webhooks_webhook_add"),
+        {"key": "mine", "title": "Mine", "url": ADDRESS, "on_reply": "on"},
+    ),
+    Act.WEBHOOK_AMEND: lambda _, row: (
+        reverse("admin:webhooks_webhook_change", args=[row.pk]),
+        {"title": "New.", "url": row.url, "is_active": "on", **dict.fromkeys(ALL, "on")},
+    ),
+    Act.WEBHOOK_ROTATE_SECRET: _pressing("secret", secret=NEW_SECRET),
+    Act.WEBHOOK_REPLAY: _pressing("replay"),
+}
