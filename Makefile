@@ -66,10 +66,10 @@ browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is
 
 examples-test: $(DEV) ## run the programs of examples/ against a running product of ours, the one on LangGraph too
 	@$(PY) -m uv pip install -q --require-hashes --target .preceptor/langgraph -r requirements-examples.lock
-	LANGGRAPH_HOME=$(CURDIR)/.preceptor/langgraph $(PY) -m pytest -n 0 -m "langgraph or not langgraph" tests/flows/test_examples.py $(ARGS)
+	LANGGRAPH_HOME=$(CURDIR)/.preceptor/langgraph $(PY) -m pytest -n 0 -m "langgraph or not langgraph" tests/end_to_end/test_example_programs.py $(ARGS)
 
 screenshots: $(DEV) ## take the pictures of docs/console.md anew, in a real Chromium
-	TAKE_PICTURES=1 $(PY) -m pytest -m browser -n 0 -q tests/browser/test_tour.py
+	TAKE_PICTURES=1 $(PY) -m pytest -m browser -n 0 -q tests/browser/every_page/test_screenshots.py
 
 live-test: $(DEV) ## the story against a real model endpoint; costs money and needs ANTHROPIC_API_KEY
 	@test -n "$$ANTHROPIC_API_KEY" || { echo "Set ANTHROPIC_API_KEY: these tests talk to a real model."; exit 1; }

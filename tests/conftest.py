@@ -63,11 +63,11 @@ hypothesis_settings.load_profile("suite")
 
 
 # Folders whose tests run web processes, workers or threads that wait for each other.
-WHOLE_PROCESSES: Final = ("tests/flows/", "tests/durability/")
+WHOLE_PROCESSES: Final = ("tests/end_to_end/", "tests/durability/")
 # Tests that share what takes half a minute to set up: the fixture they ask for, or their files. They come first, where one process
 # runs them one after the other: at the end of a run every process takes some of what is left, and would set it up again.
 SHARED_PRODUCT: Final = "product"
-SET_UP_ONCE: Final = ("tests/flows/test_obedient",)
+SET_UP_ONCE: Final = ("tests/end_to_end/test_obedient_model",)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -22,10 +22,10 @@ django.setup()
 
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402  # after Django's set-up
 from apps.standin.thread_server import running_standin  # noqa: E402
-from tests.durability.dying import crossings_in, crossings_of, dies_at, dies_in, points_of  # noqa: E402
-from tests.durability.scenes import SCENES, Wires, wired  # noqa: E402
-from tests.durability.sleeping import sleeps_at  # noqa: E402
-from tests.durability.stage import Stage, staged, thinned  # noqa: E402
+from tests.durability.crash_and_recover import crossings_in, crossings_of, dies_at, dies_in, points_of  # noqa: E402
+from tests.durability.crash_scenarios import SCENES, Wires, wired  # noqa: E402
+from tests.durability.forked_workers import Stage, staged, thinned  # noqa: E402
+from tests.durability.stalled_worker import sleeps_at  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402

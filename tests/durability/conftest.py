@@ -8,9 +8,9 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
+from tests.durability.crash_scenarios import Wires, wired
+from tests.durability.forked_workers import Stage, staged
 from tests.durability.invariants import watch
-from tests.durability.scenes import Wires, wired
-from tests.durability.stage import Stage, staged
 from tests.support.database.clone_pool import StandingClones
 from tests.support.servers.standin_model import StandIn
 from tests.support.servers.tool_server import Served

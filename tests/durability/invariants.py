@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 
 from apps.runtime.tools.toolbox import LOST
-from tests.durability.elsewhere import NOTED
-from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
+from tests.durability.external_invariants_sql import NOTED
+from tests.durability.turn_invariants_sql import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
 from tests.support.servers.effects import Effects
 
 __all__ = ["Bill", "Effects", "broken", "counted", "watch"]

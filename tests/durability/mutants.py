@@ -4,16 +4,20 @@ from tests.governance.mutants import CodeMutant, DatabaseMutant
 
 STALE = (
     (
-        "tests/durability/test_stale_writer.py::"
+        "tests/durability/test_stale_lease_writer.py::"
         "test_a_worker_that_slept_too_long_writes_nothing[opening a session, another holds the turn]"
     ),
 )
-EVERY_POINT = ("tests/durability/test_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",)
+EVERY_POINT = (
+    "tests/durability/test_crash_at_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",
+)
 CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
-    (f"tests/durability/test_every_wire.py::test_a_worker_may_die_at_any_line_of_what_leaves_a_turn[{scene}]",)
+    (
+        f"tests/durability/test_crash_at_every_external_call.py::test_a_worker_may_die_at_any_line_of_what_leaves_a_turn[{scene}]",
+    )
     for scene in ("a call is made", "a question is asked", "a question is answered")
 )
-ONE_TURN = ("tests/durability/test_ten_threads.py::test_ten_threads_run_one_turn_at_a_time",)
+ONE_TURN = ("tests/durability/test_ten_workers_one_conversation.py::test_ten_threads_run_one_turn_at_a_time",)
 FENCED = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
 UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
 
@@ -40,31 +44,37 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("order", "a message that another claim looks at is passed over", "apps/runtime/turn_store/claim_query.py"),
         "ORDER BY event.id FOR UPDATE OF event\n",
         "ORDER BY event.id FOR UPDATE OF event SKIP LOCKED\n",
-        ("tests/durability/test_ten_threads.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",),
+        (
+            "tests/durability/test_ten_workers_one_conversation.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",
+        ),
     ),
     CodeMutant(
         *("lease", "two claims of a conversation look at once", "apps/runtime/turn_store/turn_claim.py"),
         'CLAIM, given, alone=f"claim in conversation {conversation_id}")',
         "CLAIM, given)",
-        ("tests/durability/test_ten_threads.py::test_two_claims_of_a_conversation_never_wait_for_each_other",),
+        (
+            "tests/durability/test_ten_workers_one_conversation.py::test_two_claims_of_a_conversation_never_wait_for_each_other",
+        ),
     ),
     CodeMutant(
         *("lease", "the lease of a turn that thinks is not extended", "apps/runtime/worker/engine.py"),
         "await asyncio.sleep(self.limits.lease_seconds / 3)",
         "await asyncio.sleep(self.limits.lease_seconds * 300)",
-        ("tests/flows/test_holding_on.py",),
+        ("tests/end_to_end/worker/test_lease_heartbeat.py",),
     ),
     CodeMutant(
         *("lease", "a worker waits on for the model of a turn that another has", "apps/runtime/worker/engine.py"),
         "for holding in (*beaten.lost, *beaten.stopped):",
         "for holding in (*beaten.lost[:0], *beaten.stopped):",
-        ("tests/flows/test_listening.py::test_a_call_that_nobody_waits_for_closes_its_stream[lost-running-]",),
+        (
+            "tests/end_to_end/test_model_streaming.py::test_a_call_that_nobody_waits_for_closes_its_stream[lost-running-]",
+        ),
     ),
     CodeMutant(
         *("sweeper", "nobody looks for what is due, only for what is told", "apps/runtime/worker/engine.py"),
         "for tenant_id, conversation_id in due.turns:",
         "for tenant_id, conversation_id in due.turns[:0]:",
-        ("tests/flows/test_engine.py::test_without_a_model_turns_wait_and_say_why",),
+        ("tests/end_to_end/worker/test_engine_fairness.py::test_without_a_model_turns_wait_and_say_why",),
     ),
     CodeMutant(
         *("on commit", "a worker is woken before what it shall find stands", "apps/runtime/wakeup.py"),
@@ -140,7 +150,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         *("spend", "the day's count is what the last call used", "apps/runtime/turn_store/journal_sql.py"),
         "calls = spend.calls + excluded.calls",
         "calls = excluded.calls",
-        ("tests/runtime/limits/test_turn_budgets.py", "tests/durability/test_spent_at_once.py"),
+        ("tests/runtime/limits/test_turn_budgets.py", "tests/durability/test_concurrent_spending.py"),
     ),
     CodeMutant(
         *("spend", "a person is asked at each turn", "apps/runtime/turn_store/journal_sql.py"),
@@ -149,7 +159,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         ("tests/runtime/limits/test_turn_budgets.py",),
     ),
     *(
-        DatabaseMutant("written once", name, f"{sql} {name}", ("tests/durability/test_written_once.py",))
+        DatabaseMutant("written once", name, f"{sql} {name}", ("tests/durability/test_database_uniqueness.py",))
         for name, sql in (
             ("step_is_written_once", "DROP INDEX"),
             ("tool_step_is_written_once", "ALTER TABLE runtime_toolstep DROP CONSTRAINT"),

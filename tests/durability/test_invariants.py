@@ -11,7 +11,7 @@ from apps.runtime.models import ToolStep
 from apps.runtime.tools.toolbox import Outcome, Toolbox
 from apps.runtime.worker.sync_driver import answer
 from tests.durability.invariants import Bill, Effects, broken, counted
-from tests.durability.sentences import AFTER_THE_END
+from tests.durability.turn_invariants_sql import AFTER_THE_END
 from tests.support.drivers.conversation import reply, tell, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import make_world

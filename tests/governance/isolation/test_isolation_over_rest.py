@@ -150,7 +150,7 @@ def test_every_address_answers_for_another_tenants_row_as_for_none(
     caplog.set_level(logging.DEBUG, "apps")
     before, asked, everybody = prints_of(victim.world), 0, list(clients(stranger).items())
     for place, (method, path, operation) in enumerate(operations()):
-        # A stream's threads see only what is committed: tests/flows/test_streams.py asks for a foreign one.
+        # A stream's threads see only what is committed: tests/end_to_end/test_conversation_stream.py asks for a foreign one.
         if "{" not in path or path.endswith("/stream/"):
             continue
         row, sent = row_of(noun_of(path), victim.world), bodies(operation)

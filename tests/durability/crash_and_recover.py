@@ -1,0 +1,84 @@
+"""One worker dies at one crossing of a turn, and another finishes it."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+
+from tests.durability.crash_scenarios import Scene, Wires
+from tests.durability.forked_workers import DONE, Stage, thinned
+
+SIDES = ("before", "after")
+# Where somebody else has done something and nothing is written yet.
+ELSEWHERE = ("ask the model", "a tool of others called", "post", "posted")
+
+
+def crossings_of(stage: Stage, *, in_session: bool) -> list[str]:
+    """Every crossing of a turn that nobody disturbs."""
+    event = stage.arrive(in_session=in_session)
+    stage.start(event)
+    told = stage.workers.ended()
+    assert told["code"] == 0, told
+    assert stage.ending(event) == ("done", "replied", DONE)
+    crossings: list[str] = told["crossings"]
+    return crossings
+
+
+def points_of(crossings: Sequence[str]) -> list[tuple[int, str]]:
+    """Both sides of each crossing, counted from 1."""
+    return [(point, side) for point in range(1, len(crossings) + 1) for side in SIDES]
+
+
+def chosen(crossings: Sequence[str], most: int) -> list[tuple[int, str]]:
+    """Some of the points, evenly spread, and those where the model has answered and nothing is written yet."""
+    answered = [(point, "after") for point, name in enumerate(crossings, 1) if name in ELSEWHERE]
+    return sorted({*thinned(points_of(crossings), most), *answered})
+
+
+def telling(crossings: Sequence[str]) -> list[tuple[int, str]]:
+    """Behind whatever stands or was done elsewhere, and one further; within a transaction a death takes back what it wrote."""
+    called = {point for point, name in enumerate(crossings, 1) if name in ELSEWHERE}
+    kept = {point for point, name in enumerate(crossings, 1) if name == "commit"}
+    behind = {point + 1 for point in called if point < len(crossings)}
+    return [(point, "after") for point in sorted(called | kept | behind)]
+
+
+def dies_at(stage: Stage, crossings: Sequence[str], point: int, side: str, *, in_session: bool) -> Iterator[str]:
+    """What is wrong after a death at this point; nothing, if all is well."""
+    where = f"{side} {point} ({crossings[point - 1]})"
+    event = stage.arrive(in_session=in_session)
+    stage.start(event, point, side)
+    code = stage.workers.ended()["code"]
+    if code != -signal.SIGKILL:
+        yield f"{where}: the worker ended with {code} instead of dying"
+    stage.lease_runs_out(event)
+    stage.survive(event)
+    ending = stage.ending(event)
+    if ending != ("done", "replied", DONE):
+        yield f"{where}: the turn ended as {ending}"
+    yield from (f"{where}: {flaw}" for flaw in stage.broken())
+
+
+def crossings_in(wires: Wires, opens: Callable[[Wires], Scene]) -> list[str]:
+    """Every crossing of a scene that nobody disturbs."""
+    scene = opens(wires)
+    wires.stage.order(scene.conversation_id, job=scene.job)
+    told = wires.stage.workers.ended()
+    assert told["code"] == 0, told
+    scene.goes_on()
+    assert [*scene.flaws(), *wires.broken()] == []
+    crossings: list[str] = told["crossings"]
+    return crossings
+
+
+def dies_in(
+    wires: Wires, opens: Callable[[Wires], Scene], crossings: Sequence[str], point: int, side: str
+) -> Iterator[str]:
+    """What is wrong after a death at this point of a scene; nothing, if all is well."""
+    where = f"{side} {point} ({crossings[point - 1]})"
+    scene = opens(wires)
+    wires.stage.order(scene.conversation_id, job=scene.job, point=point, side=side)
+    code = wires.stage.workers.ended()["code"]
+    if code != -signal.SIGKILL:
+        yield f"{where}: the worker ended with {code} instead of dying"
+    wires.stage.time_passes(scene.conversation_id)
+    scene.goes_on()
+    yield from (f"{where}: {flaw}" for flaw in (*scene.flaws(), *wires.broken()))
