@@ -159,7 +159,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
-    """A server of this test process alone, or the one that `tests.proof_mutants` lets stand."""
+    """A server of this test process alone, or the one that `tests.proofs.mutants` lets stand."""
     if home := os.environ.get("STANDING_HOME", ""):
         standing = Postgres(Path(home), throwaway=True)
         standing.start()

@@ -3,7 +3,7 @@
 python -m tests.conventions.coverage_floors [--everything] [coverage.json]
 
 Tracing makes tests a third slower, so `make test-all COVER=1` traces what proves the kernel, where every branch has to run
-(`tests/conventions/kernel.coveragerc`, `tests/support/coverage_tracing.py`), and `python -m tests.proof_coverage` traces all.
+(`tests/conventions/kernel.coveragerc`, `tests/support/coverage_tracing.py`), and `python -m tests.proofs.coverage` traces all.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The protections that `tests.proof_mutants` takes away stand in the code as it says: one that fits no more proves nothing."""
+"""The protections that `tests.proofs.mutants` takes away stand in the code as it says: one that fits no more proves nothing."""
 
 import pytest
 

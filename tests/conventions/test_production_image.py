@@ -47,7 +47,7 @@ def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> Non
 
 @pytest.mark.slow
 def test_every_module_of_production_imports_without_the_embedded_parts() -> None:
-    # In the repository, where the modules are compiled already; `tests.proof_production` does it in the image's files.
+    # In the repository, where the modules are compiled already; `tests.proofs.production` does it in the image's files.
     seen = run_in_image(PROJECT, "-c", REFUSING + EVERY_MODULE, *ABSENT, "--", *NOT_FOR_PRODUCTION, *ABSENT)
     assert seen.returncode == 0, seen.stderr
     assert int(seen.stdout) > 800

@@ -8,7 +8,7 @@ from tests.support.sampling import share_of, whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 
-# All of them, at every point, are in `tests.proof_durability`.
+# All of them, at every point, are in `tests.proofs.durability`.
 MOST = whole_or(
     ("a call is made", "a question is answered"),
     whole=("a call is made", "a question is asked", "a question is answered", "words are forgotten"),

@@ -8,7 +8,7 @@ from tests.support.sampling import whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 
-# All of them are in `tests.proof_durability`.
+# All of them are in `tests.proofs.durability`.
 MOST = whole_or(3, whole=5)
 
 

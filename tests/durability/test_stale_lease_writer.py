@@ -8,7 +8,7 @@ from tests.durability.stalled_worker import sleeps_at
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-# The first, the last, and where the model has answered; all of them are in `tests.proof_durability`.
+# The first, the last, and where the model has answered; all of them are in `tests.proofs.durability`.
 MOST = 1
 
 

@@ -1,4 +1,4 @@
-"""What `make test` tries in a shorter form, and `python -m tests.proof_whole` whole."""
+"""What `make test` tries in a shorter form, and `python -m tests.proofs.whole_tests` whole."""
 
 import os
 from collections.abc import Callable, Hashable, Sequence

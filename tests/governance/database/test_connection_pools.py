@@ -1,4 +1,4 @@
-"""Connections that clients share carry nothing from one to the next; `python -m tests.proof_pools` is the long form."""
+"""Connections that clients share carry nothing from one to the next; `python -m tests.proofs.connection_pools` is the long form."""
 
 import pytest
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""What `tests.proof_openapi` would find: it asks every operation of the OpenAPI document, in short within `.ci/run`."""
+"""What `tests.proofs.openapi` would find: it asks every operation of the OpenAPI document, in short within `.ci/run`."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from apps.api.resources.skills.skills import SkillView
 from apps.api.resources.tenants.members import MemberView
 from apps.launcher.postgres import Postgres
 from config import urls
-from tests.proof_openapi import LEAST_MARKED
+from tests.proofs.openapi import LEAST_MARKED
 from tests.support.openapi.generated_requests import STREAMING, answer_to, document, lead, operations
 from tests.support.openapi.response_checks import flaws_of
 from tests.support.openapi.two_tenants import MARK, Ground, lay_ground, undone

@@ -20,7 +20,7 @@ from tests.prompt.parsing.containment_check import violations
 from tests.prompt.parsing.injection_disguises import DISGUISES
 from tests.prompt.parsing.invisible_characters import hidden_in
 from tests.prompt.parsing.planted_texts import CALM, NOON, PLACES, Planted
-from tests.proof_containment import OWN, corpora, planted_anywhere
+from tests.proofs.containment import OWN, corpora, planted_anywhere
 from tests.support.sampling import whole_or
 
 # Many thousands of prompts through code that other tests reach already: not measured.

@@ -1,4 +1,4 @@
-"""`python -m tests.proof_openapi` asks each operation of the OpenAPI document thousands of times, and its acts over MCP too.
+"""`python -m tests.proofs.openapi` asks each operation of the OpenAPI document thousands of times, and its acts over MCP too.
 
 Two tenants stand in a PostgreSQL of its own, in each of which everything has happened once; the words of one are marked. An agent,
 an operator and an admin of the other ask over the whole of Django: by every limit once, and by what chance draws, with ids of
@@ -49,7 +49,7 @@ LEAST_TOOLS: Final = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_openapi")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.openapi")
     parser.add_argument("--seed", type=int, default=1, help="which requests chance draws")
     parser.add_argument("--examples", type=int, default=25, help="how many of each operation, lawful and unlawful each")
     parser.add_argument("--only", default="", help="operations whose method and path have this in them")

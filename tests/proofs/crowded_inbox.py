@@ -1,4 +1,4 @@
-"""`python -m tests.proof_hermes`: a thousand proposals of four agents over shared targets, and the inbox they leave.
+"""`python -m tests.proofs.crowded_inbox`: a thousand proposals of four agents over shared targets, and the inbox they leave.
 
 Two of five are asked for again in nearly the same words, people change what is asked about in between, and a month passes
 twice. It prints how short the inbox ends, and ends with an error if a proposal is at a dead end or any words were lost.
@@ -28,7 +28,7 @@ SHOWN = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_hermes")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.crowded_inbox")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} proposals instead of {WHOLE}")
     parser.add_argument("--seed", type=int, default=1, help="another seed asks for other things")
     options = parser.parse_args(arguments)

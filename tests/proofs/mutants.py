@@ -1,4 +1,4 @@
-"""`python -m tests.proof_mutants` takes each protection away in turn and expects tests to fail.
+"""`python -m tests.proofs.mutants` takes each protection away in turn and expects tests to fail.
 
 A mutant of the database is SQL on a clone of the template; one of the code is a change in a copy of the tree. It prints a
 table of which tests were tried and which one noticed, and ends with an error if none did, or a change no longer fits the code.
@@ -29,7 +29,7 @@ QUICK = ("skills_skill: skills_skill_tenant", "personas_persona: refuse_illegal_
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_mutants")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.mutants")
     parser.add_argument("--quick", action="store_true", help=f"only {len(QUICK)} of them")
     parser.add_argument("--only", nargs="+", default=[""], help="mutants whose kind or name has one of these in it")
     parser.add_argument(

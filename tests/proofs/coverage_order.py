@@ -1,4 +1,4 @@
-"""`python -m tests.proof_floors`: the kernel's floors of coverage hold whatever ran before and whatever chance picks."""
+"""`python -m tests.proofs.coverage_order`: the kernel's floors of coverage hold whatever ran before and whatever chance picks."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`python -m tests.proof_durability`: a worker is killed at every crossing of a turn, or sleeps there beyond its lease.
+"""`python -m tests.proofs.durability`: a worker is killed at every crossing of a turn, or sleeps there beyond its lease.
 
 Each statement, each end of a transaction, each call of the model, of an outside tool and of a webhook is a crossing; at each,
 before and after it, one worker ends and another finishes the turn. It prints a table and ends with an error if anything happened
@@ -41,7 +41,7 @@ ENDINGS: tuple[tuple[str, Callable[..., Iterator[str]]], ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_durability")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.durability")
     parser.add_argument("--quick", action="store_true", help=f"about {QUICK} points of each kind instead of all")
     most = QUICK if parser.parse_args(arguments).quick else sys.maxsize
     with ready_server() as server, running_standin() as url, tempfile.TemporaryDirectory(prefix="pcp-") as folder:

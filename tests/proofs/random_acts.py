@@ -1,4 +1,4 @@
-"""`python -m tests.proof_governance`: agents, people, workers and customers in random order over every act of the policy.
+"""`python -m tests.proofs.random_acts`: agents, people, workers and customers in random order over every act of the policy.
 
 Two tenants, each step committed; after each one the approved bytes, the sessions, the books, the proposals and what either
 tenant sees of the other are compared with what may be. It prints a table, and the shortest sequence it finds that breaks a
@@ -38,7 +38,7 @@ COLUMNS = ("runs", "steps", "acts tried", "done", "refused", "sessions", "violat
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_governance")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.random_acts")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK[0]} runs of {QUICK[1]} steps")
     parser.add_argument("--runs", type=int, default=0, help=f"how many runs (default {WHOLE[0]})")
     parser.add_argument("--seed", type=int, default=1, help="another seed tries other sequences")

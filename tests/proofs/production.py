@@ -1,4 +1,4 @@
-"""`python -m tests.proof_production` installs what production does, in an environment and a folder of its own, and starts there.
+"""`python -m tests.proofs.production` installs what production does, in an environment and a folder of its own, and starts there.
 
 The folder has the files of the container image. For each lock file that is installed, every module of the product is imported,
 and Django's checks and `collectstatic` run. Needs a package index, as `make` does. It prints a table and ends with an error
@@ -30,7 +30,7 @@ STEPS: dict[str, tuple[str, ...]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_production")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.production")
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)} alone")
     options = parser.parse_args(arguments)
     print(f"{'lock file':24} {'step':14} {'seconds':>8}")

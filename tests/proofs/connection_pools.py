@@ -1,4 +1,4 @@
-"""`python -m tests.proof_pools`: 64 clients of eight tenants over one connection each, psycopg's pool, and pgbouncer.
+"""`python -m tests.proofs.connection_pools`: 64 clients of eight tenants over one connection each, psycopg's pool, and pgbouncer.
 
 Each client opens a transaction, becomes one tenant's actor, reads and writes, commits, fails, or rolls a savepoint back. It
 prints a table and ends with an error if any row or setting of another tenant was seen, or anything was seen by nobody.
@@ -27,7 +27,7 @@ WHOLE, QUICK = 34_000, 1_200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_pools")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.connection_pools")
     parser.add_argument("--requests", type=int, default=WHOLE, help=f"requests each way (default {WHOLE})")
     parser.add_argument("--quick", action="store_true", help=f"a short seed: {QUICK} each way")
     options = parser.parse_args(arguments)

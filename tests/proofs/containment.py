@@ -1,4 +1,4 @@
-"""`python -m tests.proof_containment` renders every text of the corpora, in every disguise and place, and reads it back.
+"""`python -m tests.proofs.containment` renders every text of the corpora, in every disguise and place, and reads it back.
 
 The corpora are those beside the repository, or the folder that INJECTION_DATA names; where they are not there, the texts of
 our own stand in. It prints a table and ends with an error if anything that had to hold did not.
@@ -47,7 +47,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.proof_containment")
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.containment")
     parser.add_argument("--places", type=int, default=3, help=f"places of each text and disguise, up to {len(PLACES)}")
     parser.add_argument("--every", type=int, default=1, help="take only every n-th text of each corpus")
     parser.add_argument("--quick", action="store_true", help="a short seed: every 60th text, in one place")

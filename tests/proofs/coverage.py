@@ -1,4 +1,4 @@
-"""`python -m tests.proof_coverage`: every test once more, all of the product traced, and the floor of everything."""
+"""`python -m tests.proofs.coverage`: every test once more, all of the product traced, and the floor of everything."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`python -m tests.proof_whole`: the tests that `make test` thins, whole."""
+"""`python -m tests.proofs.whole_tests`: the tests that `make test` thins, whole."""
 
 import os
 import subprocess
