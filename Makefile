@@ -19,10 +19,10 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
 # The long proofs, and the same with short seeds.
-PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.api benchmarks.streams benchmarks.chaos tests.proofs.containment tests.proofs.production tests.proofs.openapi tests.proofs.connection_pools tests.proofs.random_acts tests.proofs.crowded_inbox tests.proofs.durability tests.proofs.whole_tests tests.proofs.coverage_order tests.proofs.coverage tests.proofs.mutants
+PROOFS := benchmarks.prompt_assembly benchmarks.audit_chain benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting_turns benchmarks.api benchmarks.sse_streams benchmarks.chaos tests.proofs.containment tests.proofs.production tests.proofs.openapi tests.proofs.connection_pools tests.proofs.random_acts tests.proofs.crowded_inbox tests.proofs.durability tests.proofs.whole_tests tests.proofs.coverage_order tests.proofs.coverage tests.proofs.mutants
 
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
-WHOLE_ONLY := benchmarks.audit benchmarks.sanitizer benchmarks.turn benchmarks.waiting benchmarks.api tests.proofs.durability tests.proofs.random_acts tests.proofs.connection_pools tests.proofs.whole_tests tests.proofs.coverage_order tests.proofs.coverage
+WHOLE_ONLY := benchmarks.audit_chain benchmarks.sanitizer benchmarks.turn benchmarks.waiting_turns benchmarks.api tests.proofs.durability tests.proofs.random_acts tests.proofs.connection_pools tests.proofs.whole_tests tests.proofs.coverage_order tests.proofs.coverage
 
 # What pytest leaves out unless it is asked for by name; `-m` on a command line takes the place of pyproject's.
 HERE := not browser and not live and not langgraph

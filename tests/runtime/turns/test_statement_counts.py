@@ -11,7 +11,7 @@ from pytest_django import Settings
 from apps.governance.database.prepared_statements import prepared
 from apps.runtime.turn_store.journal_sql import CLOSE
 from apps.runtime.worker.sync_driver import answer
-from benchmarks.turn_ground import statements_in
+from benchmarks.turn.testbed import statements_in
 from tests.support.drivers.conversation import reply, say, take, tell, tool
 from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, tell_assistant
 from tests.support.servers.standin_model import StandIn

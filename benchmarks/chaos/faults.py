@@ -1,0 +1,142 @@
+"""What happens to an installation, in an order that a seed decides."""
+
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import redis
+
+from apps.launcher.child_processes import last_lines
+from benchmarks.chaos.testbed import LEASE_SECONDS, Ground, Worker
+
+# Shares of the model's calls that fail, three in ten together.
+# A spent account is not among them: it pauses its agent until a person lifts that, and nobody does here.
+FAULTS = {
+    "overloaded": 0.06,
+    "rate_limited": 0.03,
+    "server_error": 0.04,
+    "cut_stream": 0.04,
+    "malformed": 0.03,
+    "stream_error": 0.03,
+    "stall": 0.02,
+    "slow_start": 0.02,
+    "timeout": 0.02,
+}
+FAULT_SECONDS = 1.0
+# Long enough for calls to be under way whatever happens.
+MODEL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Turns that end between two disasters, and seconds that the broker stays away."""
+
+    gap_turns: int
+    outage_seconds: float
+
+
+class Disasters:
+    """Plays them one after another, every kind as often as the others, and mends what is to be mended later."""
+
+    def __init__(self, ground: Ground, pace: Pace, seed: int) -> None:
+        self.counted: Counter[str] = Counter()
+        self._decks = 0
+        self._ground, self._pace = ground, pace
+        self._random = random.Random(seed)
+        self._deck: list[Callable[[], None]] = []
+        self._next_at = pace.gap_turns
+        self._mending: list[tuple[float, Callable[[], None]]] = []
+
+    @property
+    def has_played_all(self) -> bool:
+        """Whether each kind has happened."""
+        return self._decks > 1 or (self._decks == 1 and not self._deck)
+
+    def tick(self, ended: int) -> None:
+        """Whatever is due now, after so many turns."""
+        now = time.monotonic()
+        due = [mend for at, mend in self._mending if at <= now]
+        self._mending = [(at, mend) for at, mend in self._mending if at > now]
+        for mend in due:
+            mend()
+        self._replace_the_dead()
+        if ended >= self._next_at and self._at_work:
+            self._draw()()
+            self._next_at = ended + round(self._pace.gap_turns * self._random.uniform(0.5, 1.5))
+
+    def heal(self) -> None:
+        """Everything is as it should be from here on."""
+        for _, mend in self._mending:
+            mend()
+        self._mending.clear()
+        self._replace_the_dead()
+
+    @property
+    def _at_work(self) -> list[tuple[int, Worker]]:
+        """Workers that take turns now, by their places; of those that still start nobody loses anything."""
+        places = self._ground.workers.items()
+        return [(place, worker) for place, worker in places if worker.is_up and not worker.is_paused]
+
+    def _draw(self) -> Callable[[], None]:
+        if not self._deck:
+            kill, pause = self._kill_worker, self._pause_worker
+            self._deck = [kill, kill, pause, pause, self._flush_broker, self._stop_broker, self._crash_database]
+            self._random.shuffle(self._deck)
+            self._decks += 1
+        return self._deck.pop()
+
+    def _kill_worker(self) -> None:
+        place, worker = self._random.choice(self._at_work)
+        worker.send(signal.SIGKILL)
+        worker.child.wait()
+        self._ground.start_worker(place)
+        self.counted["workers killed"] += 1
+
+    def _pause_worker(self) -> None:
+        """Longer than its lease, so that others take its turns over while it believes to hold them."""
+        _, worker = self._random.choice(self._at_work)
+        worker.send(signal.SIGSTOP)
+        worker.is_paused = True
+        self._mend_later(2 * LEASE_SECONDS, lambda: self._wake(worker))
+        self.counted["workers paused beyond their lease"] += 1
+
+    def _wake(self, worker: Worker) -> None:
+        worker.is_paused = False
+        worker.send(signal.SIGCONT)
+
+    def _flush_broker(self) -> None:
+        with suppress(redis.ConnectionError), redis.Redis.from_url(self._ground.broker.client_url) as broker:
+            broker.flushall()
+            self.counted["broker emptied"] += 1
+
+    def _stop_broker(self) -> None:
+        if not self._ground.broker.is_ours:
+            return
+        self._ground.broker.stop()
+        self._mend_later(self._pace.outage_seconds, self._ground.broker.start)
+        self.counted["broker outages"] += 1
+
+    def _crash_database(self) -> None:
+        """As `pg_ctl -m immediate restart` does: every connection breaks, and the log is replayed."""
+        server = self._ground.server
+        if server.child:
+            server.child.send_signal(signal.SIGQUIT)
+            server.child.wait()
+        server.start()
+        self.counted["database crashes"] += 1
+
+    def _mend_later(self, seconds: float, mend: Callable[[], None]) -> None:
+        self._mending.append((time.monotonic() + seconds, mend))
+
+    def _replace_the_dead(self) -> None:
+        for place, worker in list(self._ground.workers.items()):
+            if worker.child.poll() is not None:
+                self.counted["workers that ended by themselves"] += 1
+                code, words = worker.child.returncode, last_lines(worker.log)
+                print(f"A worker ended by itself with {code}. Its last lines:\n{words}", file=sys.stderr)
+                self._ground.start_worker(place)

@@ -1,0 +1,186 @@
+"""What it costs to assemble and sanitize a full prompt, beside hashing and copying the same bytes.
+
+`python -m benchmarks.prompt_assembly` prints a table and fails if another process makes other bytes of the same rows;
+`--quick` does the same with fewer rounds and processes.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import time
+import timeit
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from random import Random
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from apps.launcher.data_folders import PROJECT
+from apps.prompt.prompt_input import (
+    Block,
+    IdentityCard,
+    Invokable,
+    Memory,
+    Passage,
+    Persona,
+    Profile,
+    PromptInput,
+    SkillLine,
+    Source,
+)
+from apps.prompt.rendering.segments import Assembled, Part, encode_segments
+from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.sanitizer.clean import sanitize
+from apps.prompt.text_limits import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS
+
+SKILLS: Final = 50
+ASCII: Final = "Ada answers within a day; she says what happens next, and who does it.\n"
+MIXED: Final = "Ada antwortet an einem Tag; sie sagt, was als Nächstes geschieht. 納品は金曜日です。\n"
+ZONES: Final = ("UTC", "Asia/Kathmandu", "America/New_York", "Pacific/Chatham")
+LOCALES: Final = ("C", "tr_TR.UTF-8", "de_DE.ISO-8859-1", "ja_JP.UTF-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One thing that is done to the prompt, and the processor time it took at best, in microseconds."""
+
+    done: str
+    microseconds: float
+
+
+def full_prompt(sentence: str, chance: Random) -> PromptInput:
+    """Every field as long as its cap, fifty skills, two approvers and one that is missing; rows in any order."""
+
+    def passage(
+        row: int, field: str = "text", approver: str = "operator:1", characters: int = SECTION_CHARACTERS
+    ) -> Passage:
+        text = (sentence * (characters // len(sentence) + 1))[:characters]
+        return Passage(text, Source("note", row, 1, field, "agent", approver, "operator"))
+
+    rows = [passage(row) for row in (40, 41)]
+    skills = [_skill(number, sentence) for number in range(SKILLS)]
+    chance.shuffle(rows)
+    chance.shuffle(skills)
+    return PromptInput(
+        agent_key="ada",
+        tier=4,
+        identity_card=IdentityCard(*(passage(1, field, characters=200) for field in "abcdefg")),
+        persona=Persona(*(passage(2, field) for field in "abcde")),
+        overlay=passage(3),
+        organisation_rules=tuple(rows),
+        agent_rules=tuple(rows),
+        skills=tuple(skills),
+        invokable=(Invokable("billing", "Billing desk", "Answers questions about invoices.", Source("agent", 4, 1)),),
+        memory=Memory(
+            body=(passage(5, approver=""),),
+            blocks=(Block("BusinessFacts", passage(6)),),
+            **{
+                tier: (passage(7, tier, approver=""),)
+                for tier in ("short", "mid", "long", "reminders", "scratch", "tasks")
+            },
+        ),
+        profile=Profile(passage(8, "preferences", ""), passage(8, "notes", "")),
+        skills_guidance=True,
+    )
+
+
+def _skill(number: int, sentence: str) -> SkillLine:
+    source = Source("skill", number, 1, "", "agent", "operator:1", "operator")
+    described = (sentence * 9)[:SKILL_DESCRIPTION_CHARACTERS]
+    return SkillLine(number, f"handle-request-{number}", "", described, number, source)
+
+
+def costs(prompt: PromptInput, rounds: int) -> tuple[int, list[Cost]]:
+    """Interleaved, best of all rounds: the machine's other work falls on all of them alike."""
+    assembled = assemble(prompt)
+    content, texts = assembled.text.encode(), list(_texts(prompt))
+    steps: dict[str, Callable[[], object]] = {
+        "hash and copy the bytes": lambda: hashlib.sha256(bytearray(content)).digest(),
+        "sanitize the same texts": lambda: [sanitize(text) for text in texts],
+        "assemble, sanitizing included": lambda: assemble(prompt),
+        "hash every part with its owners": lambda: [part.sha256 for part in _unhashed(assembled)],
+        "encode the segments for storage": lambda: [encode_segments(part) for part in assembled.parts],
+    }
+    best = dict.fromkeys(steps, float("inf"))
+    for _ in range(rounds):
+        for name, step in steps.items():
+            best[name] = min(best[name], timeit.timeit(step, timer=time.process_time, number=5) / 5)
+    return len(content), [Cost(name, seconds * 1e6) for name, seconds in best.items()]
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value that assembling it has cleaned."""
+    match value:
+        case Passage(text=text):
+            yield text
+        case SkillLine(name=name, description=described):
+            yield from (name, described)
+        case tuple():
+            for item in value:
+                yield from _texts(item)
+        case IdentityCard() | Persona() | Memory() | Block() | Profile() | PromptInput():
+            for field in fields(value):
+                yield from _texts(getattr(value, field.name))
+
+
+def _unhashed(assembled: Assembled) -> list[Part]:
+    """The parts without the hashes they remember."""
+    return [replace(part) for part in assembled.parts]
+
+
+def hashes_elsewhere(processes: int) -> set[str]:
+    """What other processes make of the same rows, each with its own hash seed, locale, zone and order of rows."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return set(pool.map(_hash_elsewhere, range(processes)))
+
+
+def _hash_elsewhere(number: int) -> str:
+    machine = {
+        "PATH": os.environ["PATH"],
+        "PYTHONHASHSEED": str(number),
+        "LC_ALL": LOCALES[number % len(LOCALES)],
+        "TZ": ZONES[number // 2 % len(ZONES)],
+    }
+    command = [sys.executable, "-m", "benchmarks.prompt_assembly", "--hash-of", str(number)]
+    return subprocess.run(command, cwd=PROJECT, env=machine, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def combined_hash(seed: int) -> str:
+    parts = assemble(full_prompt(MIXED, Random(seed))).parts
+    return hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
+
+
+def report(rounds: int, processes: int) -> bool:
+    """Whether every process made the same bytes."""
+    console = Console(width=100)
+    for name, sentence in (("ASCII", ASCII), ("German and Japanese", MIXED)):
+        size, measured = costs(full_prompt(sentence, Random(0)), rounds)
+        table = Table("what", "microseconds", "ratio", title=f"{name}: {size:,} bytes, {SKILLS} skills")
+        for cost in measured:
+            ratio = cost.microseconds / measured[0].microseconds
+            table.add_row(cost.done, f"{cost.microseconds:,.0f}", f"{ratio:,.1f}")
+        console.print(table)
+    agree = hashes_elsewhere(processes) == {combined_hash(0)}
+    told = "made the same bytes" if agree else "DID NOT make the same bytes"
+    console.print(f"{processes} processes with other hash seeds, locales, zones and row orders {told}.")
+    return agree
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--quick", action="store_true", help="fewer rounds and processes")
+    asked.add_argument("--hash-of", type=int, help=argparse.SUPPRESS)
+    options = asked.parse_args()
+    if options.hash_of is not None:
+        print(combined_hash(options.hash_of))
+        return 0
+    return 0 if report(*((5, 4) if options.quick else (25, 25))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

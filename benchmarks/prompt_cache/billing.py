@@ -1,0 +1,129 @@
+"""What a month of requests costs under the published rules, mark by mark, and why each prefix that was sent before was missed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.model_backend import CacheLifetime
+from apps.llm.prices import Rates
+from apps.prompt.cache.breakpoints import Expected
+from benchmarks.prompt_cache.lower_bound import HOUR, cheapest, shares
+from benchmarks.prompt_cache.miss_causes import Witness
+from benchmarks.prompt_cache.request_trie import Call, Node
+
+Marks: TypeAlias = Mapping[int, CacheLifetime]
+Cached: TypeAlias = dict[bytes, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Marks by place in the path, and what the planner expects of them if there is one."""
+
+    marks: Marks
+    expected: Expected | None = None
+
+
+Strategy: TypeAlias = Callable[[Call, Cached], Planned]
+
+
+@dataclass(slots=True)
+class Total:
+    """What a strategy costs over the whole month, in tokens that are not cached."""
+
+    price: Rates
+    read: int = 0
+    written_5m: int = 0
+    written_1h: int = 0
+    uncached: int = 0
+    surprises: int = 0
+
+    def add(self, bill: Bill) -> None:
+        self.read += bill.read
+        self.written_5m += bill.written_5m
+        self.written_1h += bill.written_1h
+        self.uncached += bill.uncached
+
+    @property
+    def tokens(self) -> int:
+        return self.read + self.written_5m + self.written_1h + self.uncached
+
+    @property
+    def cost_usd(self) -> float:
+        price = self.price
+        micro = (
+            self.read * price.cache_read
+            + self.written_5m * price.cache_write_5m
+            + self.written_1h * price.cache_write_1h
+            + self.uncached * price.input
+        )
+        return float(micro / Decimal(1_000_000))
+
+
+def bill_all(
+    calls: Sequence[Call], strategy: Strategy, rules: CacheRules, price: Rates, witness: Witness | None = None
+) -> Total:
+    """Every call billed in its turn; what one writes is there for others once its response begins."""
+    total = Total(price)
+    cached: Cached = {}
+    beginning: list[tuple[float, int, Mapping[bytes, Entry]]] = []
+    for number, call in enumerate(calls):
+        while beginning and beginning[0][0] <= call.at:
+            cached.update(heappop(beginning)[2])
+        planned = strategy(call, cached)
+        settled = settle_prefixes(marked(call.path, planned.marks), cached=cached, rules=rules, now=call.at)
+        total.add(settled.bill)
+        if witness:
+            witness.see(call, settled.bill.read, cached)
+        total.surprises += planned.expected is not None and not _as_expected(planned.expected, settled.bill)
+        heappush(beginning, (call.begins_at, number, settled.entries))
+    return total
+
+
+def _as_expected(expected: Expected, bill: Bill) -> bool:
+    return (expected.read, expected.written_5m, expected.written_1h, expected.uncached) == (
+        bill.read,
+        bill.written_5m,
+        bill.written_1h,
+        bill.uncached,
+    )
+
+
+def marked(path: Sequence[Node], marks: Marks) -> list[Prefix]:
+    along = [node.prefix for node in path]
+    for index, lifetime in marks.items():
+        prefix = along[index]
+        along[index] = Prefix(prefix.digest, prefix.tokens, prefix.position, lifetime)
+    return along
+
+
+def bound_usd(calls: Iterable[Call], nodes: Sequence[Node], price: Rates) -> float:
+    """What the clairvoyant pays."""
+    uses: list[list[float]] = [[] for _ in nodes]
+    for call in calls:
+        for node in call.path:
+            uses[node.number].append(call.at)
+    ratio = shares(price)
+    tokens = sum(node.tokens * cheapest(at, ratio) for node, at in zip(nodes, uses, strict=True))
+    return tokens * float(price.input) / 1_000_000
+
+
+def readable_tokens(calls: Sequence[Call], rules: CacheRules) -> int:
+    """The most that the rules let be read: all that was sent within the hour, if it reaches the floor."""
+    last: dict[int, float] = {}
+    beginning: list[tuple[float, int, Call]] = []
+    readable = 0
+    for number, call in enumerate(calls):
+        while beginning and beginning[0][0] <= call.at:
+            _, _, begun = heappop(beginning)
+            last.update((node.number, begun.at) for node in begun.path)
+        known = 0
+        for node in call.path:
+            if call.at - last.get(node.number, -HOUR) >= HOUR:
+                break
+            known = node.prefix.tokens
+        readable += known if known >= rules.minimum_prefix_tokens else 0
+        heappush(beginning, (call.begins_at, number, call))
+    return readable

@@ -1,0 +1,139 @@
+"""A second floor: what the product sends in a turn, sent by plain psycopg with as little around it as there can be.
+
+The statements are the product's own, taken down from one of its turns, and so are tables, keys, indexes and row security. What this
+costs more than `raw_turn` is what the design demands of the server; what the product costs more than this is Python.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import connection
+
+from apps.llm.model_backend import Backend, JsonObject, Reply, Request
+from benchmarks.turn.measurement import BrokenPromise
+from benchmarks.turn.product_turn import Product
+from benchmarks.turn.testbed import statements_in
+
+MESSAGES_OF_A_TURN = 4
+# Of a message that has a statement planned and calls it.
+PLANNED = re.compile(r"PREPARE (\w+) AS .*?(?=; EXECUTE \1)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenDown:
+    """A turn's messages to the server in their order: claim, skill, step, end; and what they have planned."""
+
+    sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # Any: values of a statement
+    planned: list[str] = field(default_factory=list)
+
+    @property
+    def asked(self) -> JsonObject:
+        """The user turn, as it stands in the step that keeps it."""
+        [call] = json.loads(self.sent[2][1]["calls"])
+        asked: JsonObject = call["user_turn"]["api_message"]
+        return asked
+
+
+@contextmanager
+def taking_down() -> Iterator[TakenDown]:
+    """Of a turn whose statements the connection has planned before."""
+    taken = TakenDown()
+
+    # Any: Django's own cursor, whatever it was given and whatever it brings.
+    def note(execute: Callable[..., Any], text: str, values: Any, many: bool, context: dict[str, Any]) -> Any:
+        if "EXECUTE" in text:
+            taken.sent.append((text, dict(values)))
+        return execute(text, values, many, context)
+
+    with connection.execute_wrapper(note):
+        yield taken
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements WHERE from_sql")
+        taken.planned.extend(found[0] for (text,) in cursor.fetchall() if (found := PLANNED.search(text)))
+    if len(taken.sent) != MESSAGES_OF_A_TURN:
+        raise BrokenPromise(f"The product sent {len(taken.sent)} messages in a turn.")
+
+
+class WalledHouse:
+    """Answers a tenant's customers with the product's statements, after a first turn of the product's that opens their session.
+
+    The tenant is its own: what it writes of the prompt cache is not so, and the product would read it.
+    """
+
+    name = "the product's statements"
+
+    def __init__(self, product: Product, like: Request, taken: TakenDown) -> None:
+        self._product, self._like, self._taken = product, like, taken
+        self._lines: list[dict[str, Any]] = json.loads(taken.sent[3][1]["messages"])  # Any: rows of the transcript
+        self._connection = connection.copy()
+        self._connection.ensure_connection()
+        self._opened: set[int] = set()
+        self.counted = 0
+        for statement in taken.planned:
+            self._connection.connection.execute(statement)
+
+    @property
+    def read_skill(self) -> Mapping[str, object]:
+        return self._product.read_skill
+
+    @property
+    def process_id(self) -> int:
+        process_id: int = self._connection.connection.info.backend_pid
+        return process_id
+
+    def receive(self, thread: int, number: int) -> None:
+        self._product.receive(thread, number)
+
+    def replies(self, thread: int) -> list[str]:
+        return self._product.replies(thread)
+
+    def take(self, thread: int, backend: Backend) -> None:
+        if thread not in self._opened:
+            self._opened.add(thread)
+            self._product.take(thread, backend)
+            return
+        conversation = self._product.conversation(thread)
+        [(told,)] = self._send(0, conversation=conversation)
+        claimed = json.loads(told)
+        held = {"turn": claimed["turn"]["id"], "fence": claimed["turn"]["fence"]}
+        held["session"] = claimed["session"]["id"]
+        messages = (*map(_sent, claimed["history"]), self._taken.asked)
+        reply = backend.complete(replace(self._like, messages=messages, message_marks=()))
+        said: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
+        [skill] = self._send(1)
+        results = _results([(reply.tool_uses[0].tool_use_id, str(skill))])
+        self._send(2, **held)
+        last = backend.complete(replace(self._like, messages=(*messages, said, results), message_marks=()))
+        self._send(3, **held, conversation=conversation, messages=self._transcript(held["turn"], last))
+
+    def _transcript(self, turn: int, reply: Reply) -> str:
+        spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
+        lines = [{**line, "turn_id": line["turn_id"] and turn} for line in self._lines]
+        return json.dumps([*lines[:-1], {**lines[-1], "text": reply.text, "api_message": spoken}])
+
+    # Any: psycopg's rows are tuples of whatever was selected.
+    def _send(self, place: int, **changed: object) -> list[tuple[Any, ...]]:
+        text, values = self._taken.sent[place]
+        self.counted += len(statements_in(text))
+        cursor = self._connection.connection.cursor()
+        cursor.execute(text, values | changed)
+        cursor.nextset()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    def shut(self) -> None:
+        self._connection.close()
+
+
+def _sent(line: Sequence[Any]) -> JsonObject:  # Any: a message and the calls before it, as the claim brings them
+    wire, calls = line
+    return wire if calls is None else _results([(call["call_id"], call["result"]) for call in calls])
+
+
+def _results(told: Sequence[tuple[str, str]]) -> JsonObject:
+    blocks = [{"type": "tool_result", "tool_use_id": called, "content": result} for called, result in told]
+    return {"role": "user", "content": blocks}  # type: ignore[dict-item]  # blocks of the API
