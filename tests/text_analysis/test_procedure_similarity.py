@@ -18,7 +18,7 @@ from apps.standin.learning_agents.extractor import extract
 from apps.text_analysis.procedure_similarity import ENOUGH, Draft, Likeness, Shelf, grouped, tools_in
 from tests.text_analysis.procedure_drafts import Couple, written
 from tests.text_analysis.similar_procedures import TUNED_ON
-from tests.text_analysis.similar_procedures_held_out import HELD_OUT
+from tests.text_analysis.similar_procedures_holdout import HELD_OUT
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

@@ -1,0 +1,57 @@
+"""The map of the code: a line for each package, from its own sentence. `python -m tests.conventions.code_map` writes it."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from apps.launcher.data_folders import PROJECT
+
+PAGE: Final = PROJECT / "docs" / "code-map.md"
+HEAD: Final = """# Code map
+
+One line for each package, which is the sentence of its `__init__.py`, in the order of the layers: a package imports only from
+sections below its own. `python -m tests.conventions.code_map` writes this page from the code, and a test fails when it is out of
+date.
+[Architecture](architecture.md) tells how the parts work together.
+"""
+
+
+def code_map() -> str:
+    """The page as it has to be."""
+    return "\n".join([HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    for packages in _layers():
+        yield f"## {', '.join(packages)}\n"
+        for name in packages:
+            yield from _lines(PROJECT / "apps" / name)
+        yield ""
+
+
+def _layers() -> Iterator[list[str]]:
+    """The packages of each layer, top to bottom, as the import contracts have them."""
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    for layer in next(contract for contract in contracts if contract["type"] == "layers")["layers"]:
+        names = [name.strip(" ()") for name in layer.split("|")]
+        if found := [name for name in names if (PROJECT / "apps" / name).is_dir()]:
+            yield found
+
+
+def _lines(package: Path) -> Iterator[str]:
+    """The package's line, and those of the packages in it, indented."""
+    for folder in sorted([package, *(path.parent for path in package.rglob("*/__init__.py"))]):
+        if sentence := _sentence(folder):
+            place = folder.relative_to(PROJECT)
+            yield f"{'  ' * (len(place.parts) - 2)}- [`{place}`](../{place}): {sentence}"
+
+
+def _sentence(folder: Path) -> str:
+    """Empty for Django's own folders, which say nothing."""
+    return ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(code_map(), encoding="utf-8")
