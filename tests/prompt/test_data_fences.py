@@ -27,7 +27,7 @@ from apps.prompt.rendering.data_fences import (
     unfence_lines,
 )
 from apps.prompt.rendering.passages import lines
-from apps.runtime.turn_store.steps import canonical_object
+from apps.runtime.turn_store.model_steps import canonical_object
 from tests.prompt.input_factories import NOON, event, source
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

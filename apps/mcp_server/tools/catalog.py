@@ -6,13 +6,29 @@ from typing import Final
 from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
 from apps.mcp_server.tool_calls import Offered
 from apps.mcp_server.tool_definition import Tool
-from apps.mcp_server.tools.customers import FOR_CUSTOMERS
+from apps.mcp_server.tools.conversations import CONVERSATION_TOOLS
+from apps.mcp_server.tools.customers import CUSTOMER_TOOLS
+from apps.mcp_server.tools.escalations import ESCALATION_TOOLS
 from apps.mcp_server.tools.external_turns import FOR_TURNS
-from apps.mcp_server.tools.notebook_and_schedules import FOR_PLANS
-from apps.mcp_server.tools.persona_and_memory import FOR_ITSELF
+from apps.mcp_server.tools.memory import MEMORY_TOOLS
+from apps.mcp_server.tools.notebook import NOTEBOOK_TOOLS
+from apps.mcp_server.tools.persona import PERSONA_TOOLS
+from apps.mcp_server.tools.proposals import PROPOSAL_TOOLS
+from apps.mcp_server.tools.schedules import SCHEDULE_TOOLS
 from apps.mcp_server.tools.skills import FOR_SKILLS
 
-_EACH: Final = (*FOR_ITSELF, *FOR_SKILLS, *FOR_CUSTOMERS, *FOR_PLANS, *FOR_TURNS)
+_EACH: Final = (
+    *PERSONA_TOOLS,
+    *MEMORY_TOOLS,
+    *FOR_SKILLS,
+    *CUSTOMER_TOOLS,
+    *CONVERSATION_TOOLS,
+    *ESCALATION_TOOLS,
+    *NOTEBOOK_TOOLS,
+    *SCHEDULE_TOOLS,
+    *PROPOSAL_TOOLS,
+    *FOR_TURNS,
+)
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _EACH}
 # By what stands behind the address's question mark, `names=`.
 SHELVES: Final[Mapping[str, Mapping[str, Offered]]] = {

@@ -7,7 +7,7 @@ from apps.api.resources.skills.skills import NewSkill, SkillChange
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.mcp_server.tool_definition import Tool
-from apps.mcp_server.tools.persona_and_memory import READ
+from apps.mcp_server.tools.argument_texts import READ
 
 ID: Final = "The skill's id, as list_skills gives it."
 TEXTS: Final = ("title", "description", "category", "body")

@@ -16,7 +16,7 @@ from apps.runtime.external.turn_handout import IN_HAND, in_hand, refuse_held
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.tools.memory_editing_tools import MEMORY
 from apps.runtime.tools.toolbox import NO_TOOLS
-from apps.runtime.turn_store.rows import tool_row
+from apps.runtime.turn_store.journal_rows import tool_row
 from apps.runtime.turn_store.turn_claim import Claim
 from apps.runtime.turn_store.turn_journal import Asked, hold, keep
 from apps.runtime.turns.turn_setup import opened

@@ -8,7 +8,7 @@ from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, StopReason, ToolUse, Usage
 from apps.runtime.limits.turn_limits import TOOL_CALLS_PER_TURN
-from apps.runtime.turn_store.steps import canonical_object
+from apps.runtime.turn_store.model_steps import canonical_object
 from apps.tenants.rules import MOST_STEPS
 
 MOST_TOKENS: Final = 10_000_000

@@ -21,9 +21,9 @@ from apps.runtime.kill_switch_checks import Stopped, is_taken_over
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.sessions.prompt_cache_ledger import notes_of
 from apps.runtime.tools.toolbox import NO_TOOLS
+from apps.runtime.turn_store.journal_rows import call_row, tool_row
 from apps.runtime.turn_store.journal_sql import REPORT
-from apps.runtime.turn_store.rows import call_row, tool_row
-from apps.runtime.turn_store.steps import Said
+from apps.runtime.turn_store.model_steps import Said
 from apps.runtime.turn_store.turn_claim import Claim
 from apps.runtime.turn_store.turn_journal import Asked, Closed, FenceLost, keep
 from apps.runtime.turns.model_loop import Loop, TurnFailed, refuse_unfit

@@ -16,7 +16,7 @@ from apps.runtime.sessions.prompt_cache_plan import Account, Planned
 from apps.runtime.sessions.request_blocks import Placed, placed
 from apps.runtime.sessions.session_prefix import Frozen, PrefixChanged, thawed
 from apps.runtime.turn_store.cached_prefixes import Before, Earlier, sampled, told_entries
-from apps.runtime.turn_store.rows import CallNotes
+from apps.runtime.turn_store.journal_rows import CallNotes
 from apps.runtime.turn_store.turn_journal import history_of
 
 logger = logging.getLogger(__name__)

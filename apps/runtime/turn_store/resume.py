@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apps.conversations.rules import ToolCall
-from apps.runtime.turn_store.steps import Said, Step
+from apps.runtime.turn_store.model_steps import Said, Step
 
 
 @dataclass(frozen=True, slots=True)

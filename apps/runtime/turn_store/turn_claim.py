@@ -24,8 +24,8 @@ from apps.runtime.tools.tool_server_tools import KEPT_TOOLS, OthersTool, others_
 from apps.runtime.turn_store.cached_prefixes import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.turn_store.claim_query import CLAIM
 from apps.runtime.turn_store.claimed_endpoint import NO_TERMS, Terms
+from apps.runtime.turn_store.model_steps import Said
 from apps.runtime.turn_store.resume import KeptCall, KeptStep
-from apps.runtime.turn_store.steps import Said
 from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
 from apps.tenants.authentication.actor_resolution import PLACES
 from apps.tenants.models import Agent

@@ -17,7 +17,7 @@ from apps.prompt.rendering.user_turn import without_learning
 from apps.runtime.limits.turn_limits import history_skipped
 from apps.runtime.models import Session
 from apps.runtime.prompt_snapshot.part_cache import StoredPart
-from apps.runtime.turn_store.steps import sent_again, skills_read
+from apps.runtime.turn_store.model_steps import sent_again, skills_read
 from apps.tenants.authentication.actor_resolution import Said, held_once
 
 UTC = "UTC"

@@ -19,9 +19,9 @@ from apps.runtime.kill_switch_checks import ANSWERING, SENDING, Stopped
 from apps.runtime.limits.turn_limits import RESTARTS_PER_TURN
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.tools.toolbox import LOST, Outcome
+from apps.runtime.turn_store.journal_rows import cost_of, has_asked, message_rows, without_transcript
 from apps.runtime.turn_store.journal_sql import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
-from apps.runtime.turn_store.rows import cost_of, has_asked, message_rows, without_transcript
-from apps.runtime.turn_store.steps import Step, sent_again, skills_read
+from apps.runtime.turn_store.model_steps import Step, sent_again, skills_read
 from apps.runtime.turn_store.turn_claim import Claim
 from apps.telemetry.product_metrics import TURNS
 

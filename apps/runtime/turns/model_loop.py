@@ -11,7 +11,7 @@ from apps.prompt.rendering.user_turn import last_step
 from apps.runtime.limits.turn_budgets import Money
 from apps.runtime.limits.turn_limits import shortened_start
 from apps.runtime.sessions.prompt_cache_plan import Account, Planned
-from apps.runtime.turn_store.steps import Said, Step, canonical_object
+from apps.runtime.turn_store.model_steps import Said, Step, canonical_object
 from apps.runtime.turn_store.turn_context import History
 
 MAX_REPLY_TOKENS = 2048

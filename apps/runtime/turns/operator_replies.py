@@ -27,8 +27,8 @@ from apps.prompt.rendering.segments import Part, encode_segments
 from apps.prompt.rendering.user_turn import user_turn
 from apps.runtime.models import Turn
 from apps.runtime.tools.delegation_answers import NOT_LET_OUT, relay, tell_agent
-from apps.runtime.turn_store.rows import SENDERS
-from apps.runtime.turn_store.steps import canonical_object
+from apps.runtime.turn_store.journal_rows import SENDERS
+from apps.runtime.turn_store.model_steps import canonical_object
 from apps.runtime.turns.user_turn import event_of, wire_of
 from apps.runtime.wakeup import kick_turn
 from apps.tenants.authentication.actor_resolution import system_actor

@@ -37,7 +37,7 @@ from apps.runtime.tools.delegation_answers import NO_ANSWER, ONLY_NOTED, WAITS_F
 from apps.runtime.tools.tool_approvals import only_waits
 from apps.runtime.tools.toolbox import Outcome
 from apps.runtime.turn_store.journal_sql import TELL
-from apps.runtime.turn_store.steps import Step, canonical_object, skills_read
+from apps.runtime.turn_store.model_steps import Step, canonical_object, skills_read
 from apps.runtime.turn_store.turn_claim import Claim
 from apps.runtime.turn_store.turn_journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
 from apps.tenants.models import Agent

@@ -23,9 +23,9 @@ from apps.runtime.prompt_snapshot.snapshot_store import NotFrozen
 from apps.runtime.sessions.prompt_cache_ledger import notes_of
 from apps.runtime.sessions.session_prefix import Frozen
 from apps.runtime.tools.toolbox import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.turn_store.journal_rows import call_row, tool_row
+from apps.runtime.turn_store.model_steps import Said
 from apps.runtime.turn_store.resume import KeptCall, resumed
-from apps.runtime.turn_store.rows import call_row, tool_row
-from apps.runtime.turn_store.steps import Said
 from apps.runtime.turn_store.turn_claim import Claim, claim
 from apps.runtime.turn_store.turn_journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
 from apps.runtime.turns.circuit_breaker_store import HeldBack, note_answer, note_failure, permitted

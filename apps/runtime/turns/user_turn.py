@@ -31,7 +31,7 @@ from apps.prompt.rendering.user_turn import user_turn
 from apps.runtime.limits.turn_limits import is_nudged
 from apps.runtime.prompt_snapshot.optional_reads import omitted_if_unreadable
 from apps.runtime.prompt_snapshot.prompt_input_builder import line_card
-from apps.runtime.turn_store.steps import canonical_object
+from apps.runtime.turn_store.model_steps import canonical_object
 from apps.runtime.turn_store.turn_claim import Claim
 from apps.runtime.turn_store.turn_context import EXAMPLES, Corrected, Kept
 from apps.runtime.turn_store.turn_journal import Asked

@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
 from apps.runtime.sessions.session_prefix import thawed
-from apps.runtime.turn_store.steps import sent_again
+from apps.runtime.turn_store.model_steps import sent_again
 from apps.tenants.actions import amend_agent
 from tests.support.drivers.conversation import prompt, reply, say, take, tell, tool, unmarked
 from tests.support.factories.desk import make_escalation

@@ -4,8 +4,8 @@ import pytest
 
 from apps.conversations.rules import ToolCall
 from apps.llm.model_backend import JsonObject, ToolUse
+from apps.runtime.turn_store.model_steps import Said, Step, results_of
 from apps.runtime.turn_store.resume import KeptCall, KeptStep, Resumed, resumed
-from apps.runtime.turn_store.steps import Said, Step, results_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

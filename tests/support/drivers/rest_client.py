@@ -14,8 +14,8 @@ from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import Part, Segment, encode_segments
 from apps.runtime.models import Turn
 from apps.runtime.sessions.session_prefix import open_session
-from apps.runtime.turn_store.rows import CallNotes, call_row
-from apps.runtime.turn_store.steps import Said, Step
+from apps.runtime.turn_store.journal_rows import CallNotes, call_row
+from apps.runtime.turn_store.model_steps import Said, Step
 from apps.runtime.turn_store.turn_claim import claim
 from apps.runtime.turn_store.turn_journal import Asked, Ending, close, enter_session, keep
 from apps.tenants.models import User

@@ -11,7 +11,7 @@ from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, Reply
 from apps.llm.prices import NO_RATES, OwnRates, priced
 from apps.runtime.models import ToolStep
-from apps.runtime.turn_store.steps import ANSWERED, Said, Step, canonical_object
+from apps.runtime.turn_store.model_steps import ANSWERED, Said, Step, canonical_object
 
 SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,

@@ -1,0 +1,30 @@
+"""Tools for questions that an agent hands to a colleague."""
+
+from typing import Final
+
+from apps.api.resources.desk.escalations import NewEscalation
+from apps.governance.policy.table import Act
+from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tools.argument_texts import CONVERSATION
+
+ESCALATION_TOOLS: Final = (
+    Tool(
+        "escalate",
+        "Hand a question to a person, with the conversation it came up in and why. A question that waits for the same reason"
+        " takes it in.",
+        "POST",
+        "escalations/",
+        ("conversation_id", "reason", "question"),
+        NewEscalation,
+        words={"conversation_id": CONVERSATION, "question": "What a person should decide or find out."},
+        acts=(Act.ESCALATION_OPEN,),
+    ),
+    Tool(
+        "list_escalations",
+        "List the questions you handed to people, with their answers.",
+        "GET",
+        "escalations/",
+        ("conversation_id", "status", "reason", "search"),
+        words={"conversation_id": CONVERSATION},
+    ),
+)
