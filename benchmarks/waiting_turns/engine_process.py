@@ -22,7 +22,7 @@ from django.conf import settings  # noqa: E402  # settings stand before the engi
 from apps.llm.anthropic.async_client import async_backend_at  # noqa: E402
 from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request  # noqa: E402
 from apps.runtime.worker.engine import Engine, Limits  # noqa: E402
-from apps.runtime.worker.process import set_aside_what_was_loaded  # noqa: E402
+from apps.runtime.worker.garbage_collection import set_aside_what_was_loaded  # noqa: E402
 
 DRAIN_SECONDS = 300
 # A loop between two others would profit from what the first has warmed.

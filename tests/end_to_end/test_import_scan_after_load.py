@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import gc
-from apps.runtime.worker.process import BETWEEN_FULL_COLLECTIONS, set_aside_what_was_loaded
+from apps.runtime.worker.garbage_collection import BETWEEN_FULL_COLLECTIONS, set_aside_what_was_loaded
 
 kept = [[] for _ in range(1_000)]
 set_aside_what_was_loaded()
