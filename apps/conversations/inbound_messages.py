@@ -1,6 +1,7 @@
-"""What comes in or goes out as a message: which thread, which words, and why some are not taken.
+"""Checks and row building for inbound and outgoing messages: the thread, the text, and the reasons for a refusal.
 
-What a conversation takes no more, or never: because it ended, somebody holds it or runs it, or a member talks in it.
+A conversation refuses a message when it has ended, when another runner owns it, or when the message contradicts its terms. An agent
+cannot end a conversation that a person has taken over. Some acts are refused in a member's conversation with an assistant.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Conversations, what arrives in them, and their transcript.
+"""Models of conversations: `Conversation`, the inbound events, and the messages of the transcript.
 
-The transcript of a conversation, and what arrives in it: journal rows, written by who acts and never changed.
+Inbound events and messages are journal rows. The acting code writes them once; only the turn that consumes an event is added later.
 """
 
 from typing import ClassVar, Self

@@ -1,6 +1,6 @@
-"""What waits for a person, whoever waited longest first, and what conversations are narrowed by.
+"""Queues of the desk: reported replies, drafts and escalations that wait for a person, the longest wait first.
 
-What waits for a person, whoever waited longest first.
+Conversation lists use the same queries as filters.
 """
 
 from typing import Final

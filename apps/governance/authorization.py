@@ -1,6 +1,6 @@
-"""Whether an actor may: role floor, tenant, grants and limits, asked here and nowhere else.
+"""Authorization: whether an actor may perform an act (role floor, tenant, grants, limits), and which columns the act may write.
 
-What an act may write: which noun's rows, and which of their columns. The door and the database's rights both ask here.
+No other module decides this. The governed write and the generated database grants both read the columns from here.
 """
 
 from typing import Final

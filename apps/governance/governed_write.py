@@ -1,12 +1,12 @@
-"""The one door: one check, one write, one log entry, one commit.
+"""The governed write: one permission check, one write, one change record, one commit.
 
     with governed(Act.SKILL_APPROVE, skill, actor=actor, read_at=version) as row:
         row.approve()
 
-The body changes the row in memory; the door locks it first, and afterwards checks the changed fields, writes only those, and
-records the change. Whatever raises inside leaves nothing behind.
+`governed` locks the row first. The body changes the row in memory. Afterwards `governed` checks the changed fields, writes only
+those, and records the change. An exception in the body leaves nothing behind.
 
-Why a process of several acts writes: said once around them, kept in the record of each.
+`occasion` gives a reason and evidence once to all acts of a process; each of their change records keeps both.
 """
 
 import hashlib

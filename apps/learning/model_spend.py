@@ -1,6 +1,7 @@
-"""The money of the learning: counted in the tenant's day once it is spent, and not spent where customers need what is left.
+"""Model spend of learning: the usage columns of its journals, the count per agent and day, and the budget check.
 
-What a look of the learning used of a model, as its journal keeps it.
+Each call is counted in the tenant's day right after it is spent. Learning makes no call once four fifths of the day's budget are
+spent; the rest is for customers' replies.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""What a model is told of an answer: the API's own document, and where it is a refusal, what to do about it.
+"""MCP tool calls: the arguments become a request, the API's own view answers it, and the response becomes the tool result.
 
-A call of a tool: its arguments become a request, the API's own view answers it, and the answer is told.
+A refusal carries advice on what the model can do instead.
 """
 
 import json
@@ -15,6 +15,8 @@ from django.conf import settings
 
 from apps.api.framework.in_process_requests import Answered, Asked, Caller, ask
 from apps.governance.act_schemas import Schema
+
+logger = logging.getLogger(__name__)
 
 PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
 # What helps, by the refusal's code; what the refusal says itself is not said again.
@@ -112,8 +114,6 @@ def page_of(data: Mapping[str, Any]) -> dict[str, Any]:
 def _said(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
-
-logger = logging.getLogger(__name__)
 
 FAULT: Final = {
     "title": "The server failed",

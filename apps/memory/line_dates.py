@@ -1,6 +1,6 @@
-"""Until when lines of memory hold, and when people look at them again: what people decide of any line, agents of their own.
+"""Expiry and review dates of memory lines and profile lines: the acts that set them, and the query for lines that are due.
 
-Lines whose date has come: people wanted to look at them again, or they hold no more.
+People may date any line; agents date only their own lines.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
-"""Slots 4 and 5: what an agent remembers of its trade, and what the tenant's agents know of one customer.
+"""Models of memory: agent memory, memory blocks and distilled tiers (slot 4), customer profiles (slot 5), and their lines.
 
-What stands in a remembered text line by line: whose words each line is, since when, and what became of it.
-
-What is distilled for an agent's memory: the recent days, what lasts for weeks, and what lasts.
+A line row keeps the source of one line of text, its first day, and its later state. Distilled tiers are short (recent days), mid
+(weeks) and long (lasting facts).
 """
 
 from typing import ClassVar, Final

@@ -1,6 +1,7 @@
-"""Metrics for Prometheus: of the web process at an address of its own, of workers and the beat at a port of theirs.
+"""Prometheus metrics: process counters, and figures of the whole installation that are read from the database on each scrape.
 
-Figures of the whole installation, read from the database when they are asked for: told once, however many processes run.
+The web process serves them at a URL; workers and Celery beat serve them at a port of their own. Installation figures are reported
+once, however many processes run.
 """
 
 import hmac
@@ -23,6 +24,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from apps.runtime.health.beat_monitor import ringing
 from apps.telemetry.product_metrics import REQUESTS
 from apps.telemetry.prometheus import NAMESPACE, exposition
+
+logger = logging.getLogger(__name__)
 
 Family = type[GaugeMetricFamily] | type[CounterMetricFamily]
 
@@ -109,8 +112,6 @@ def families(found: Sequence[Figure], *, by_tenant: bool) -> Iterator[Metric]:
             family.add_metric(labels, value)
         yield family
 
-
-logger = logging.getLogger(__name__)
 
 # Loaded with the counts of every process.
 COUNTS: Final = (REQUESTS,)

@@ -1,6 +1,6 @@
-"""How two prompts differ, slot by slot and line by line, with the owners of every line that came or went.
+"""Prompt differences: changed lines per slot with the owners of their bytes, and the size of each change.
 
-How one assembled prompt differs from another: which slots, by how many bytes, and what of the shared prefix is written anew.
+`difference` works on whole slots. It also says how much of the shared prefix the cache has to write again.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
-"""The values a prompt is made from. Every text comes with its source: which row it stands in and who answers for it.
+"""The input values of a prompt, and `passages`, which lists every text in them that somebody wrote.
 
-The texts of a prompt's input that somebody wrote, in one place for whoever has to look at each of them.
+Each text carries its source: the row it is stored in and the person or agent that answers for it.
 """
 
 from collections.abc import Iterator

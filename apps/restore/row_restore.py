@@ -1,6 +1,6 @@
-"""How each noun but the skill is brought back: reworded, retired, revived, or made anew.
+"""Restore steps per noun except skills: a row is reworded, retired, revived or made again.
 
-How what an agent learned is brought back: the learning version that was read then is taken up again, never a withdrawn one.
+For learning versions, the version that was active then is activated again. A withdrawn version is never activated again.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""A person's decision about a proposal, and its effect, in one commit.
+"""Decisions on a proposal: approve, undo, rebase, and the expiry by a sweep. A decision and its effect share one commit.
 
-Proposals that ran out of time: closed by a sweep, taken up again by a person.
+A person can reopen an expired proposal.
 """
 
 import logging
@@ -28,6 +28,8 @@ from apps.review.appliers.base import Applier, Target, Values, changed
 from apps.review.appliers.registry import ACT_OF, applier_of, held_target
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.review_terms import review_terms
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +188,6 @@ def _refuse_changed_since(applied: Proposal, target: Target) -> None:
         raise IllegalTransition(
             f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
         )
-
-
-logger = logging.getLogger(__name__)
 
 
 def expire(tenant_id: int, proposal_id: int) -> None:

@@ -1,8 +1,7 @@
-"""The journal of decisions taken together: who said what of which proposals, and what became of each.
+"""Models of review: bulk decisions with their items, comments on proposals, and saved inbox filters.
 
-The comment: words about a proposal, by people for people.
-
-The saved filter: a name for what the review inbox was narrowed to.
+A bulk decision records who decided what on which proposals, and the result for each. People write comments for people. A saved
+filter is a named narrowing of the inbox.
 """
 
 from typing import ClassVar, Self

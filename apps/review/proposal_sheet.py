@@ -1,8 +1,6 @@
-"""What a reviewer reads: each field as it was, as it is and as it would be, and what the decision asks for.
+"""The review sheet: base, live and proposed value of each field, and what the decision requires.
 
-A yes to some sections of what is proposed for a persona.
-
-What of a proposal can be tried before it is decided on.
+The module also approves only some sections of a persona proposal, and says why a proposal cannot be tried yet.
 """
 
 from collections.abc import Collection

@@ -1,7 +1,4 @@
-"""What a comment may be, and how many there may be; pure.
-
-How a saved filter may be called, how many there may be, and who takes one away; pure.
-"""
+"""Rules of comments and saved filters: allowed text, names, limits, and who may delete a filter. Pure functions."""
 
 from collections.abc import Collection
 from typing import Final

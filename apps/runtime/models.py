@@ -1,14 +1,11 @@
-"""Frozen sessions, the turns taken in them, and what each model call used. Journal tables: one writer, no change record.
+"""Models of the runtime: frozen sessions, turns, model calls and tool steps; also spend, circuit breakers and periodic tasks.
 
-Every look-up names the tenant, or row security does, so what a composite key begins with has no index of its own.
+Sessions, turns, calls and steps are journal tables: one writer, no change record. Every query names the tenant, or row security
+does, so the leading columns of a composite key have no index of their own.
 
-When the beat last woke the house.
-
-What workers know of endpoints that fail.
-
-What a turn has besides, where somebody else runs the agent that takes it.
-
-What a day costs: a counter beside the books, written in their statements.
+`PeriodicTask` records when Celery beat last woke a worker. `CircuitBreaker` is what workers know about failing endpoints.
+`TakenElsewhere` adds the fields of a turn that an external agent takes. `Spend` is the cost of a day: a counter beside the journal,
+written by the same statements.
 """
 
 import json

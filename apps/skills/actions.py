@@ -1,6 +1,7 @@
-"""Acts on skills. Agents draft; people decide (R018, R092-R096, R107).
+"""Governed writes on skills: draft, amend, approve, revise, deprecate, discard, keep, and change files.
 
-Keeping a skill that was suggested for retirement: a person says why, and is not asked again for a while.
+Agents draft; people decide (R018, R092-R096, R107). `keep_skill` answers a suggestion to retire a skill: a person gives a reason,
+and nobody is asked again for a while.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Tool servers, what they say they offer, and what people let an agent call of it.
+"""Models of tools: tool servers, their listings and tools, the tools an agent may call, and calls that wait for approval.
 
-A call that waits for a person: what would be called with what, and what they said.
+A `ToolApproval` holds one call with its exact arguments, and the decision of a person on it.
 """
 
 from typing import Any, ClassVar, Self

@@ -1,9 +1,10 @@
-"""Many writes in one request: each is the request it stands for, made by its own view in a commit of its own.
+"""Bulk writes: one request carries many writes of one noun, and each item runs as if it were a request of its own.
 
-What one is refused with stands with it and keeps none of the others from being done. The key of the whole is each item's key by its
-place, so whoever sends it again finishes what was not done, and does nothing twice.
+Each item runs in the noun's own view and in its own commit. A refused item does not stop the others; its result carries the
+refusal. Each item's idempotency key is made from the key of the request and the item's position, so a repeated request completes
+the missing items and does nothing twice.
 
-What is decided by itself or not at all, by REST as in the inbox: nobody agrees to a hundred texts in one breath.
+Decisions that need an individual review are refused here as in the console's inbox: nobody can approve a hundred texts at once.
 """
 
 from collections.abc import Mapping

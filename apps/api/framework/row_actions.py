@@ -1,6 +1,7 @@
-"""Decisions on a row that are one act each; who may not is told so before what is missing.
+"""Helpers for row actions in views: an endpoint that performs one act, and the refusal of unreachable states.
 
-Moves of a state machine asked for by the name of the state to reach.
+`deciding` builds the endpoint. It checks the permission before it reads the body, so an actor without the permission gets that
+refusal and not a list of missing fields. `refuse_unreachable` serves state machines that take the name of the target state.
 """
 
 from collections.abc import Callable

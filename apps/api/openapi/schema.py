@@ -1,6 +1,6 @@
-"""What the OpenAPI document says of every operation: who may ask, and that any refusal is a problem document.
+"""OpenAPI document: operation headers and examples, authentication, the streams, and the refusals each operation can return.
 
-What the OpenAPI document says of refusals: which may come of which operation, each a problem document.
+Every refusal is a problem document (RFC 9457).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
-"""Rows as they stood at a moment of the past, for people: the version that each had then, as its change record left it.
+"""Rows at a past moment (`as_of`): queries for the latest change record of each row, and the serializer of a version.
 
-How a version of a governed row is shown, wherever it is.
+Only people may read rows at a past moment. The values come from the change record that was the latest at that moment.
 """
 
 from typing import Any, Final, cast

@@ -1,6 +1,6 @@
-"""What the words behind a question mark may be, on addresses that have no filters.
+"""Query parameters: refusal of unknown ones, parsing of booleans and versions, and sparse fields (`fields=id,version`).
 
-Only the fields that are asked for, by `fields=id,version`.
+These functions serve addresses that have no filter set.
 """
 
 from collections.abc import Collection, Mapping

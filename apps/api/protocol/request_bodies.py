@@ -1,6 +1,7 @@
-"""What a request may carry: a JSON object of known fields, text as text; gated fields are stripped and said (Z-14).
+"""Request bodies: the JSON parser with its limits, strict field types, and the `Body` serializers that views read.
 
-Names that a body has for what an action calls otherwise.
+A body is a JSON object of known fields; text is taken as it was sent. Fields that the actor may not write are stripped and
+reported in the response (Z-14). `as_sent` maps an action's field names back to the body's names in a refusal.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,10 @@
-"""How the lines of a list are read: which fields are plain is settled once for each serializer class, not for each answer.
+"""Response serializers: the base class `Shown`, and a cached plan per class that renders list rows fast.
 
-REST framework builds a serializer's fields anew for every request and asks each of them for every row, which for fifty rows
-takes longer than everything else. Whatever is not plain is asked as ever.
+REST framework builds a serializer's fields anew for every request and calls each of them for every row. For fifty rows that takes
+longer than everything else. The plan decides once per serializer class which fields are plain; all other fields are rendered by
+REST framework as usual.
 
-What answers show of rows: plain fields, never written through, and the names of what a write stripped.
+`Shown` fields are read-only. Responses to writes also name the fields that were stripped from the request.
 """
 
 from collections.abc import Callable, Iterable, Mapping

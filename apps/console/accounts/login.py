@@ -1,6 +1,6 @@
-"""The form to sign in with name and password, which refuses to be tried again and again.
+"""Console login form and password change page, both with a limit on attempts.
 
-A member's own password: changed by whoever knows the old one, set by whoever came in without one.
+A member who signed in by a one-time link has no old password, so the form does not ask for one.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
-"""Refused attempts and verifications of the audit chain, to read.
+"""Console pages of the audit log: change records, refused attempts, and verification and export of the audit chain.
 
-The tenant's books: verified at the press of a button, and handed out for some days.
-
-Every governed change of the tenant, to read and to follow.
+The admins are read-only. Verification is a button; the export covers the days that an admin names.
 """
 
 from typing import Any

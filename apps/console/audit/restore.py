@@ -1,6 +1,7 @@
-"""The page to restore by: what would change first, then a yes to exactly that.
+"""Console page that plans and runs a restore, and the admin of checkpoints.
 
-Checkpoints: moments with a name, each a way back.
+The page first shows what would change. The POST names the hash of that plan and carries out exactly that plan, or nothing. A
+checkpoint is a named moment to restore to.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Health: whether workers answer and the beat wakes them, what waits for them and how long, and what nobody tries any more.
+"""Console health page: workers, scheduled jobs, waiting work with its age, stuck turns, and webhooks that were given up.
 
-The beat's alarms as *Health* tells them: when each last rang, how often it is due, and in words what is overdue.
+For each scheduled job the page shows its interval, its last run, and in words what is overdue.
 """
 
 from collections.abc import Iterator, Mapping

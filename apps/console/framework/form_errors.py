@@ -1,6 +1,6 @@
-"""The console's one translation of refusals: which status a page has, and which field a reason stands at.
+"""Refusals as console pages: HTTP status, form field errors, and the row page shown again after a refused POST.
 
-The page of a row, shown again with the refusal of something that was posted to an address of its own.
+The console translates refusals only here.
 """
 
 from collections.abc import Mapping

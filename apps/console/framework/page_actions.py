@@ -1,6 +1,7 @@
-"""What a page can do: a declaration names the act, the function behind it, and when its button is worth showing.
+"""Declarations of what a console page can do (create, amend, buttons), and of its tabs and panels.
 
-What a page shows beside its form: values looked up by a function of the noun's file, for a template that only shows.
+A button names its act, the function behind it, and the states in which the page shows it. A panel names a function of the noun's
+module that reads values; its template only displays them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,4 @@
-"""The versions of a row: any two of them side by side, on a page of their own.
-
-What happened to a row: its change records, with the words before and after compared.
-"""
+"""Version history of a row: its change records with compared texts, and the page that compares any two versions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

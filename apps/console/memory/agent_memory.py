@@ -1,8 +1,7 @@
-"""Memory blocks: labelled pieces of memory that people make and agents keep up to date.
+"""Console admins of agent memory (slot 4) and memory blocks, with a panel of former and expired lines.
 
-What stood in a memory or a block before, and what of it holds no more: the latest of it on the page of the text.
-
-Agent memory: what an agent learned of its trade, slot 4.
+People make memory blocks, and agents keep them up to date. The panel shows the latest lines that were replaced or removed, and the
+lines that are still in the text and have expired.
 """
 
 from typing import Any, ClassVar, Final

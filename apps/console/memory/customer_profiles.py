@@ -1,8 +1,7 @@
-"""Customers: what the tenant's agents know of each, slot 5.
+"""Console admin of customer profiles (slot 5), with panels for line sources and for everything else about the customer.
 
-What there is about a customer beside the profile: threads by channel, what waits for a person, notes, and frozen prompts.
-
-Whose words each line is that is noted of a customer, on their page: what stands there, and the latest that went.
+The sources panel covers the current lines and the latest removed ones. The other panel lists conversations by channel, open drafts
+and escalations, notes, and sessions.
 """
 
 from collections.abc import Iterable

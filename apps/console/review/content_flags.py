@@ -1,6 +1,6 @@
-"""What a reviewer should look at in a text: what the prompt would neutralise, and what seems to be meant for the model.
+"""Content flags for reviewers: text that the sanitizer would neutralise, suspected prompt injection, and likely personal data.
 
-What looks like somebody's in words that no person has approved and that would reach every customer.
+The check for personal data covers lines that no person has approved and that would reach every customer.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
-"""What the buttons of a proposal call, when each is worth showing, and where one lands after it.
+"""Buttons of a proposal page: the function each one calls, when the page shows it, and where the reviewer lands afterwards.
 
-What a person can do with a proposal: each button one decision.
+Each button is one decision.
 """
 
 from datetime import timedelta

@@ -1,6 +1,6 @@
-"""Whose words a page shows: a sentence for each taint, and the lines that repeat a customer or a tool.
+"""Source panels for reviewers: a sentence per taint, lines that repeat a customer or a tool, and the origin of imported skills.
 
-What a reviewer has to know of a skill that came as a file: what was left out, and what its writer said of it besides.
+For a skill that came as a file, the panel shows what the import left out and what the file's front matter says.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

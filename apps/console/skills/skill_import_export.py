@@ -1,10 +1,7 @@
-"""Skills of elsewhere in the console: files come in as drafts, looked at before one is made.
+"""Console pages that import skills as drafts and export approved skills as a zip.
 
-These pages run outside the request's transaction: files are read and stored before anything is locked.
-
-Approved skills leave the console as a zip; what looks like somebody's in them is read and confirmed first.
-
-These pages run outside the request's transaction: files are read with nothing locked.
+The import shows the files before it makes a draft. The export lists likely personal data and asks for a confirmation first. The
+pages run outside the request's transaction, because files are read and stored before anything is locked.
 """
 
 import hashlib

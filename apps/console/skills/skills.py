@@ -1,6 +1,6 @@
-"""Skills: the queue of drafts, the review page, and what is live.
+"""Console admin of skills: the queue of drafts, the review page, approved skills, and the skill index of an agent.
 
-The list of skills, and of the agent one has chosen the index as its next session reads it.
+The index is shown as the chosen agent's next session reads it.
 """
 
 from dataclasses import dataclass

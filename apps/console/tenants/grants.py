@@ -1,6 +1,6 @@
-"""Who may do what: grants that differ in the tenant or on one agent, and members who are confined to some.
+"""Console admins and forms for permissions: invitations, role grants, agent grants, and member limits.
 
-Forms of who may do what: their choices are the tenant's agents and the acts of the policy.
+Form choices come from the tenant's agents and the acts of the policy.
 """
 
 from collections.abc import Collection

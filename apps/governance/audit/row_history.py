@@ -1,6 +1,6 @@
-"""What rows were at a moment, who wrote each field, and what names something, read from the change records (R031, R062).
+"""Row history from change records: rows at a moment, the last writer of each field, versions and their differences.
 
-The versions of a governed row, one per change record, and what differs between any two of them.
+One change record is one version of a governed row (R031, R062). `records_naming` finds the records that name something as evidence.
 """
 
 import json

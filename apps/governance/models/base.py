@@ -1,9 +1,7 @@
-"""What every governed row is, before any model: whose words it carries, and that only acts may write it.
+"""Base of governed models: `Governed` with its taint, and the guard that refuses a write outside an act.
 
-The guard: a governed row is written inside an act or not at all.
-
-It catches the forgotten path (`save`, `update`, `create`, related managers, the admin's delete); the database's grants and
-row security stand below it for whatever bypasses Python.
+The guard catches the forgotten path (`save`, `update`, `create`, related managers, the admin's delete). The database's grants and
+row security cover whatever bypasses Python.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""What one row of the policy says.
-
-Fields that acts govern by the dozen.
-"""
+"""`Rule`, one row of the policy table, its risk and effect, and the long field lists that several acts share."""
 
 from dataclasses import dataclass
 from enum import StrEnum

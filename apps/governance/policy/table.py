@@ -1,11 +1,12 @@
-"""Who may do what: one table, printable for an auditor. Grants narrow it and never widen it.
+"""The policy table: who may perform which act on which fields. Grants narrow it and never widen it.
 
-A rule's `direct` roles apply the act at once; `proposes` roles may bring the same content as a Proposal. `fields` are the
-governed fields the act may write; each is a guardian permission of its own beside the act's (R015-R024). Those that are
-`settled` it writes only when it makes the row. What an act writes beside them, such as who signed and when, it `stamps`; the
-columns that database roles may write, the admin's fields, the bodies of REST and docs/policy.md all follow from this table.
+A rule's `direct` roles apply the act at once; `proposes` roles may bring the same content as a Proposal. `fields` are the governed
+fields the act may write; each has its own guardian permission beside the act's (R015-R024). The act writes `settled` fields only
+when it makes the row. `stamps` are columns the act writes besides, such as the signer and the time. These all follow from this
+table: the columns that database roles may write, the admin's fields, the bodies of REST, and docs/policy.md. An auditor can print
+the table.
 
-The policy's rows about what agents learned, what people keep changing or report, and contradictions: people decide.
+`OF_LEARNING` holds the rows about lessons, recurring edits, reported replies and contradictions: people decide on those.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""What a proposer hands in, what a reviewer says, and when neither is taken.
+"""Rules of proposals: the values a proposer and a reviewer hand in, the refusals of both, and the evidence count.
 
-What speaks for a proposal: the conversations it came up in, each counted once; pure.
+The evidence count is pure. It counts each conversation that asks for the change once.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,11 +1,10 @@
-"""What lines of memory contradict in what their agent goes by: a question to whoever wrote or reviews them, never a refusal.
+"""Warnings about contradictions in memory lines, for the writer or reviewer. A warning never refuses a write.
 
-Found by words and plain grammar, without a model (`apps.text_analysis.contradictions.detection`).
-Skills are not looked at here, they are many.
+Lines of agent memory are compared with the rest of the agent's knowledge and behavior. Skills are left out because they are many.
+Lines of a customer profile are compared only with each other (R161), never with another customer's lines or with the agent's
+knowledge: "wants refunds in cash" contradicts no policy.
 
-Lines noted of one customer that do not fit each other (R161): said to whoever writes or reads them, and refused to nobody.
-
-Nothing of another customer is looked at, nor what the agent goes by: "wants refunds in cash" contradicts no policy.
+Contradictions are found by words and plain grammar, without a model (`apps.text_analysis.contradictions.detection`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
-"""Runs of the digest, written down.
+"""Digest runs: the lease by which one worker digests an agent's lessons, and the journal row of each run.
 
-Who digests an agent's lessons: one worker at a time, by the database's clock; after a failure not at once.
+The lease uses the database's clock. After a failure the next attempt is delayed.
 """
 
 from collections.abc import Sequence

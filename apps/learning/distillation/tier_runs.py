@@ -1,6 +1,7 @@
-"""Which tier of which agent is distilled when, and by whom: one worker at a time, on the database's clock.
+"""Tier runs: the clock and lease of each memory tier of an agent, and the journal row of each distillation run.
 
-The one writer of runs of the distiller: append-only, one row for each run.
+One worker at a time distils a tier, by the database's clock. `write_run` is the only writer of runs; the journal is append-only,
+one row for each run.
 """
 
 from dataclasses import asdict, dataclass

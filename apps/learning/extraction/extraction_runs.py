@@ -1,9 +1,9 @@
-"""Who reads a resolved conversation for what it teaches, and when one that could not be read is tried again.
+"""Extraction runs: the lease by which one worker reads a resolved conversation, the retry delay, and the verdict.
 
-The sweep may come twice for the same conversation, and a worker may die over it: one at a time has it, on the database's clock,
-until it lets go or its time is up.
+The sweep may pick the same conversation twice, and a worker may die during a run. So one worker holds the conversation by the
+database's clock until it releases it or the lease ends.
 
-The one writer of verdicts: one row per conversation, whoever comes second reads the first one's; and of runs of the digest.
+This module is the only writer of verdicts: one row per conversation. A second worker reads the first one's verdict.
 """
 
 from collections.abc import Mapping

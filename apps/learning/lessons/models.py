@@ -1,8 +1,7 @@
-"""What agents' work showed to be wrong, each case of it, what people change again and again, and versions of what was learned.
+"""Models of learning: lessons and their cases, learning versions, clusters of recurring edits, and examples.
 
-Lessons and cases are journal tables: one writer, no change record. Versions, clusters of edits and examples are governed.
-
-Examples: corrections of drafts that a person chose to be shown with any customer of an agent (Z-12).
+Lessons and cases are journal tables: one writer, no change record. Versions, clusters and examples are governed. An example is a
+correction of a draft that a person chose to be shown with any customer of an agent (Z-12).
 """
 
 from typing import ClassVar, Final, Self

@@ -1,3 +1,5 @@
+"""Async client of the Messages API for many concurrent calls on one event loop, with streaming and an SSRF-guarded variant."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""Blocking clients of the Messages API: one per process and endpoint, and a guarded one for addresses that a tenant entered."""
+
 from __future__ import annotations
 
 import asyncio

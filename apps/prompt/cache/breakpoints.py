@@ -1,10 +1,10 @@
-"""Where the prompt cache is told to keep what it has read, planned from sizes, expected reuse, rules and prices.
+"""Prompt cache breakpoints: a plan of cache marks from block sizes, expected reuse, the model's cache rules and prices.
 
-What is written for five minutes costs a little more than what is not cached, for an hour twice as much, and reading
-costs almost nothing. So a mark is a bet: the plan makes those that pay. Hour marks stand before five-minute marks, the
-last one of either kind says how far is written at its price, and a read keeps what it reads for its own lifetime.
+A token written for five minutes costs a little more than an uncached one, for an hour twice as much, and a read costs almost
+nothing. So a mark is a bet, and the plan makes the bets that pay. Hour marks come before five-minute marks. The last mark of
+either kind sets how far the prompt is written at its price. A read renews what it reads for its own lifetime.
 
-What a plan has to know about the model: what its cache does, and what a token costs. `apps.llm` has both as data.
+The model's cache rules and token prices come in through two protocols; `apps.llm` has both as data.
 """
 
 import math

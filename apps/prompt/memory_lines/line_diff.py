@@ -1,7 +1,4 @@
-"""What came and what went between two states of a text, line by line.
-
-A text by its lines, as people see them and as they are told apart.
-"""
+"""Lines of a text: how it is split, how a line is compared and hashed, and which lines were added, removed or replaced."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping

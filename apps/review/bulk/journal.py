@@ -1,6 +1,7 @@
-"""The one writer of decisions taken together. No change record: each proposal is decided by its own act, which has one.
+"""The journal of bulk decisions, and the message that wakes a worker for one. This module is the journal's only writer.
 
-The wake-up call to a worker. Losing it costs a sweep interval, never a decision.
+The journal has no change record: each proposal is decided by its own act, which has one. A lost wake-up delays a decision until the
+next sweep; no decision is lost.
 """
 
 import logging
@@ -20,6 +21,8 @@ from apps.governance.models import Proposal
 from apps.review.bulk.eligibility import ACTS, MOST, Verb
 from apps.review.models import BulkDecision, BulkItem
 from config.celery import app
+
+logger = logging.getLogger(__name__)
 
 
 def begin_bulk(
@@ -80,9 +83,6 @@ def refuse_rest(bulk: BulkDecision, refusal: str, *, actor: Actor) -> None:
 
 def _waiting(bulk: BulkDecision) -> QuerySet[BulkItem]:
     return bulk.items.filter(tenant_id=bulk.tenant_id, state=BulkItem.State.WAITING)
-
-
-logger = logging.getLogger(__name__)
 
 
 def wake_bulk(tenant_id: int, bulk_id: int) -> None:

@@ -1,6 +1,6 @@
-"""Who was told a row: the latest sessions that carried it, in which version, and how many there were lately.
+"""Exposure of a row: which sessions carried it in their frozen prompt, in which version, and how many did lately.
 
-Which sessions carried a row in their frozen prompt, read from the owners of its bytes.
+The sessions are found by the owners of the prompt's bytes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""From rows to the values of slots 1-5, each text with the row it stands in and the person who answers for it.
+"""Builds the prompt input of slots 1-5 from database rows; each text keeps its row and the person who answers for it.
 
-What of the notebook a session is told, and what of a customer's it is told with them alone (R168, R177).
+Notes about a customer are shown only in that customer's sessions (R168, R177).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,7 @@
-"""The tools by which an agent tends its skills: drafts of its own it changes; of what is approved it proposes the next version.
+"""Skill tools of an agent (list, view, save, patch, delete): they change its own drafts and propose changes of approved skills.
 
-A draft is one agent's and all its customers': where it carries words of a conversation, it is shown in that conversation alone.
-
-What an agent has read of a skill in a conversation, or wrote in it itself, and so may change (R101).
+A draft belongs to one agent and serves all its customers. A draft that carries words of a conversation is shown only in that
+conversation. An agent may change only what it read, or wrote itself, in this conversation (R101).
 """
 
 import json

@@ -1,9 +1,10 @@
-"""The journal's SQL. Every write begins at `held`: the turn's row, locked, if the writer still holds its fence.
+"""SQL of the turn journal: claim, write, finish and account for turns.
 
-One statement locks, looks and writes, so a worker that was overtaken cannot slip between a look and a write. Times are the
-statement's, by the database's clock; `now()` would be the transaction's.
+Every write begins at `held`: the turn's row, locked, if the writer still holds its fence. One statement locks, checks and writes,
+so a worker that was overtaken cannot act between a check and a write. Times are the statement's, by the database's clock;
+`now()` would be the transaction's.
 
-The journal's SQL about money: what was spent is counted where it is written, and read where a turn is claimed or kept.
+Spend is counted by the statement that writes the call. It is read when a turn is claimed and when its step is kept.
 """
 
 from typing import Final

@@ -1,6 +1,7 @@
-"""A turn that waits: where time or an operator can help, or while its model's calls are held back.
+"""Interruptions of a turn: it is postponed, shortened, stopped or delayed, or it restarts with new messages.
 
-A turn that begins anew, because the customer went on writing while the model thought (R126).
+A turn is postponed when time or an operator can help, and delayed while calls to its model are paused. A turn restarts when the
+customer wrote again while the model was working (R126).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""One turn without a model: it says what to ask or call next, and keeps what came back (R126, R127).
+"""The state machine of one turn, without a model: it names the next call or tool, and keeps the result (R126, R127).
 
-It is driven by `driving` or by the engine, whose waiting it knows nothing of. Each method is a few short transactions; none
-is open between two of them. After a crash another worker's `begin` goes on behind the last step that was kept.
+`apps.runtime.worker.sync_driver` or the engine drives it; the machine knows nothing of how they wait. Each method is a few short
+transactions, and none is open between two methods. After a crash, `begin` in another worker continues after the last kept step.
 
-What a turn wants done next by whoever drives it.
+`AskModel` and `Over` are the moves: what the driver has to do next.
 """
 
 import logging
@@ -38,6 +38,8 @@ from apps.runtime.turns.user_turn import asked_of
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.endpoints.decrypted_endpoint import Reached
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
@@ -55,9 +57,6 @@ class Over:
 
 
 Move = AskModel | OutsideCall | Over
-
-
-logger = logging.getLogger(__name__)
 
 
 def begin(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "Turning | None":

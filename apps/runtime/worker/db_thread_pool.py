@@ -1,10 +1,7 @@
-"""The threads that work with the database for one event loop, and in what order: fair among the tenants.
+"""Database thread pool of one event loop, fair among tenants, and the connections that its threads keep.
 
-Threads that took what came first would have everybody wait behind the hundred answers that come at once for one tenant.
-
-The database connections of a few threads that live long: each keeps its own while it is busy.
-
-One that is opened for every call costs more than the call: a process of the server, and every plan made anew.
+In a first-come pool, a hundred replies that arrive at once for one tenant would delay everybody else. A connection per call would
+cost more than the call: a server process, and every query plan made again.
 """
 
 import asyncio

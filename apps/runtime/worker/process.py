@@ -1,4 +1,4 @@
-"""This process's turn engine, if it runs one."""
+"""The turn engine of this process, if it runs one: start, stop, wake, and the turns in progress."""
 
 import logging
 from dataclasses import asdict

@@ -1,6 +1,6 @@
-"""Who and what a command's words name; a word that names nothing is refused with a sentence.
+"""Shared arguments of management commands: the tenant (one key or all), the acting member, and the agent.
 
-Which tenants a command is for: one by its key, or all of them, whom only the database's owner can list.
+A name that does not exist is refused with a sentence. Only the database's owner can list all tenants.
 """
 
 from collections.abc import Iterator

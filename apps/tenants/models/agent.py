@@ -1,9 +1,4 @@
-"""What an agent's page says about distilling its memory.
-
-What an agent's page says about learning from its own work.
-
-The keys by which agents come over the API.
-"""
+"""Agent fields for distillation and learning (abstract models), and `AgentToken`, the API token of an agent."""
 
 from typing import ClassVar
 

@@ -1,8 +1,7 @@
-"""What happened to the account of a person. Only the login's database role reads it; a person belongs to no tenant.
+"""Models of sign-in: account events, attempts per name or address, second factors and recovery codes.
 
-How often somebody tried to sign in under a name, or from an address.
-
-A person's second factor. Only the login's database role reads these tables; no tenant, operator, agent or worker does.
+These tables belong to no tenant. Only the login's database role reads account events, second factors and recovery
+codes; no tenant, operator, agent or worker does.
 """
 
 from typing import ClassVar

@@ -1,6 +1,6 @@
-"""What a tenant decides for all its agents; one row.
+"""`TenantSettings`, the one row of decisions for all agents of a tenant, and `StaffAccess`, a visit of platform staff.
 
-The visit: a person of the platform's staff in the books of a tenant they are no member of.
+A visit lets a person of the platform's staff into a tenant of which they are no member. The tenant's members can read it.
 """
 
 from typing import ClassVar, Final

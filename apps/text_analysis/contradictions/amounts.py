@@ -1,7 +1,4 @@
-"""Amounts, and when two of them cannot both be right.
-
-The amounts of a sentence: spans of time, money, shares, counts, times of day and dates, each with what bounds it.
-"""
+"""Amounts in sentences (durations, money, percentages, counts, times, dates) with their bounds, and when two amounts clash."""
 
 import math
 import re

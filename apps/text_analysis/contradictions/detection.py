@@ -1,11 +1,10 @@
-"""Which lines cannot both be right, told without a model: amounts, dates, never and always, steps, avoided things, tools.
+"""Contradiction detection without a model: amounts, never and always, steps, forbidden things, and tools that are not allowed.
 
-It goes by words and by grammar that is plain: what is said in quite other words is not seen, and neither is what follows
-from several lines together. It is made to be right when it speaks; a reviewer who is shown ten wrong findings reads none.
+Detection uses words and plain grammar. It misses paraphrases, and conclusions that follow from several lines together. It favours
+precision: a reviewer who is shown ten wrong findings reads none.
 
-Whether two statements are about one thing, and whether one forbids what the other does.
-
-Which tools a sentence tells an agent to use, as tools are written: lower-case words joined by underscores.
+The module also decides whether two statements concern one thing, and whether one forbids what the other does. A tool name is
+lower-case words joined by underscores.
 """
 
 import re

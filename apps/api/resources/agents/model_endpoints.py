@@ -1,6 +1,6 @@
-"""Endpoints: where agents of the tenant may think besides the installation's own. Keys go in and never come out.
+"""REST resources for model endpoints and model prices: a tenant's own model servers, and its prices from a date on.
 
-Prices: what models cost the tenant from a moment on, above the list that ships with the product.
+An endpoint's key can be written and is never returned. A tenant's price overrides the price list that ships with the product.
 """
 
 from typing import ClassVar

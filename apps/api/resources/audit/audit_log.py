@@ -1,6 +1,6 @@
-"""Verifications of the books: which there were, another one at a word, and the books of some days to compute them again.
+"""REST resources of the audit log: change records, refused attempts, verifications of the hash chain, and the export by days.
 
-The books by REST: every change record and every refused attempt of the tenant. For people, to read.
+Only people may read them. A POST to verifications computes every hash again.
 """
 
 from typing import Any, ClassVar, Final

@@ -1,6 +1,7 @@
-"""Restoring a row to one of its versions, an agent or the tenant to a checkpoint: what would change, then a yes to that.
+"""REST resources for restore and checkpoints: plan and run a restore of a row version or of a checkpoint.
 
-Checkpoints: moments with a name, each a way back. For people.
+A GET returns the plan. A POST names the plan that was read and carries it out. A checkpoint is a named moment of an agent or of the
+tenant. These resources are for people.
 """
 
 from typing import Any, ClassVar, Final

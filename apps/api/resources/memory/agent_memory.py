@@ -1,6 +1,7 @@
-"""Memory blocks: made by people, their bodies kept up to date by the agent unless they are read-only (R159, Z-1).
+"""REST resources for agent memory (one row per agent) and memory blocks.
 
-An agent's memory, one row per agent, written by the agent or a person (R078-R081).
+The agent or a person writes agent memory (R078-R081). People make memory blocks; the agent keeps a block's body up to date
+unless the block is read-only (R159, Z-1).
 """
 
 from typing import ClassVar

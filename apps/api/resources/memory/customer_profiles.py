@@ -1,6 +1,6 @@
-"""What the tenant's agents know of one end user, shared among them (R084-R087).
+"""REST resource for customer profiles, and the source of each profile line.
 
-Whose words each line is that is noted of a customer (R087). For people.
+A tenant's agents share one profile per end user (R084-R087). Only people may read the sources of the lines (R087).
 """
 
 from typing import ClassVar, Final

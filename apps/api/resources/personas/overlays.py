@@ -1,6 +1,7 @@
-"""Overlays: what a person adds to an agent's persona, one row per agent (R035).
+"""REST resources for persona overlays (one per agent) and member overlays (one per member and assistant).
 
-How assistants are to work for the member who asks: their own words, and nobody else's to read or write (R035, R129).
+A persona overlay is a person's addition to an agent's persona (R035). A member overlay tells an assistant how to work for one
+member; nobody else may read or write it (R035, R129).
 """
 
 from typing import ClassVar

@@ -1,8 +1,6 @@
-"""What a reviewer reads beside a proposal: both texts, what the change reaches, who has to agree and who has.
+"""Response serializers of proposals: list row, detail, review sheet, and impact.
 
-What a yes to a proposal would reach. For people.
-
-How a proposal is shown.
+The review sheet shows both texts, the required approvals and the given ones. The sheet and the impact are for people.
 """
 
 from typing import Any

@@ -1,8 +1,7 @@
-"""Proposals: what agents may not do themselves, waiting for people who apply, reject, put off or hold it apart.
+"""REST resource for proposals: list filters, submission, decisions, impact, and the receipt of a decision.
 
-Answers that are kept as files: machines read them, and so does whoever opens one.
-
-How the list of proposals is narrowed.
+A proposal is a change that an agent may not make itself. People approve, reject, snooze or quarantine it. The receipt is indented
+JSON, because people keep it as a file and read it as well as machines.
 """
 
 # ruff: noqa: ARG002  # DRF calls this method by its own signature.

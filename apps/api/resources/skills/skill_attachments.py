@@ -1,6 +1,7 @@
-"""Files of a skill: listed with links that live minutes, uploaded as multipart, removed and put in order (R091, Z-20).
+"""REST resources for a skill's files, and the view that serves a file by its signed link.
 
-Where signed links lead: the file as a download, or one sentence that says nothing about what there is.
+Files are uploaded as multipart, listed with links that expire after minutes, reordered and removed (R091, Z-20). A link that is not
+valid gets one sentence that does not reveal whether the file exists.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
-"""Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3).
+"""REST resource for skills: list, read, draft, change, approve, deprecate, discard and quarantine.
 
-What a body asks of a skill, by the state it is in and by who asks.
+Every skill starts as a draft. A person approves its exact bytes, and later changes need a person too (R018, R092-R096, Z-2, Z-3).
+`change_skill` picks the act by the skill's state and by the actor's permissions.
 """
 
 import json

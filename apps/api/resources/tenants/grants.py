@@ -1,6 +1,7 @@
-"""Grants on agents: what a role may do with the rows of one agent, in place of what it may do elsewhere.
+"""REST resources for agent grants (per role and agent) and member limits (per member and act). Admins decide on both.
 
-Limits of members: acts that a member may do for some agents only. Admins decide on them.
+An agent grant replaces, for the rows of one agent, the grants that the role has in the tenant. A member limit confines a member to
+some agents for one act.
 """
 
 from typing import ClassVar, Final
