@@ -13,7 +13,7 @@ from tests.durability.forked_workers import Stage, staged
 from tests.durability.invariants import watch
 from tests.support.database.clone_pool import StandingClones
 from tests.support.servers.standin_model import StandIn
-from tests.support.servers.tool_server import Served
+from tests.support.servers.tool_server import Served, running_tool_server
 
 
 @pytest.fixture
@@ -41,6 +41,13 @@ def stage(
         staged(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
     ):
         yield stage
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    """A tool server of the module's own: every refund that it has seen is one of these scenes', made once."""
+    with running_tool_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
