@@ -12,6 +12,11 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,
     "STYLES": ["/static/console/colours.css", "/static/console/console.css"],
-    "SCRIPTS": [f"/static/console/{name}.js" for name in ("frame", "console", "keys", "palette")],
+    "SCRIPTS": [
+        "/static/console/theme_and_sidebar.js",
+        "/static/console/page_enhancements.js",
+        "/static/console/keyboard_shortcuts.js",
+        "/static/console/command_palette.js",
+    ],
     "SIDEBAR": {"show_search": False, "navigation": "apps.console.dashboard.navigation.sidebar"},
 }

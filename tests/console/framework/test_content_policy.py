@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
@@ -75,3 +77,8 @@ def test_no_script_of_ours_makes_markup_or_code_of_words() -> None:
     scripts = sorted((PROJECT / "static/console").glob("*.js"))
     assert len(scripts) == 4
     assert {each.name: MARKUP.findall(each.read_text()) for each in scripts} == {each.name: [] for each in scripts}
+
+
+@pytest.mark.parametrize("address", [*settings.UNFOLD["SCRIPTS"], *settings.UNFOLD["STYLES"]])
+def test_every_script_and_style_that_pages_load_is_a_file(address: str) -> None:
+    assert finders.find(address.removeprefix("/static/")), address
