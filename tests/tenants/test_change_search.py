@@ -29,6 +29,8 @@ from tests.support.worlds.world import (
     make_world,
 )
 
+pytestmark = pytest.mark.kernel
+
 __all__ = ["committing"]
 ROWS = whole_or(20_000, whole=100_000)
 # A history of one change: each has words of its own, and one in four a common one. Evidence is none, triggers and links are out.

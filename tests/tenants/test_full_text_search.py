@@ -30,6 +30,8 @@ from tests.support.worlds.world import (
     make_world,
 )
 
+pytestmark = pytest.mark.kernel
+
 __all__ = ["committing"]
 KINDS = ("message", "skill", "memory_line", "memory_block", "proposal", "profile_line")
 ROWS = whole_or(20_000, whole=100_000)

@@ -27,13 +27,12 @@ def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
     a choice. No conversation off the record is looked at, and nobody's own talk, and nothing that was noted in one off the record.
     """
     rows: dict[str, list[tuple[int, datetime]]] = {kind: [] for kind in kinds}
-    common = set()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT kind, row_id, row_at, is_truncated FROM search_rows(%s, %s, %s)", [asked, list(kinds), most]
         )
-        for kind, row_id, at, is_common in cursor.fetchall():
-            rows[kind].append((int(row_id), at))
-            if is_common:
-                common.add(kind)
+        answers = cursor.fetchall()
+    for kind, row_id, at, _ in answers:
+        rows[kind].append((int(row_id), at))
+    common = {kind for kind, _, _, is_common in answers if is_common}
     return {kind: Found(tuple(found), kind in common) for kind, found in rows.items()}
