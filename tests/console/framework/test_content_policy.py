@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
 from apps.launcher.data_folders import PROJECT
+from config.unfold_settings import UNFOLD
 from tests.support.drivers.console_client import paths
 from tests.support.sampling import share_of
 from tests.support.worlds.furnished_tenant import furnished
@@ -79,6 +79,6 @@ def test_no_script_of_ours_makes_markup_or_code_of_words() -> None:
     assert {each.name: MARKUP.findall(each.read_text()) for each in scripts} == {each.name: [] for each in scripts}
 
 
-@pytest.mark.parametrize("address", [*settings.UNFOLD["SCRIPTS"], *settings.UNFOLD["STYLES"]])
+@pytest.mark.parametrize("address", [*UNFOLD["SCRIPTS"], *UNFOLD["STYLES"]])
 def test_every_script_and_style_that_pages_load_is_a_file(address: str) -> None:
     assert finders.find(address.removeprefix("/static/")), address
