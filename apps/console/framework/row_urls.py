@@ -7,6 +7,8 @@ from django.urls import NoReverseMatch, reverse
 
 from apps.runtime.explain.exposure import TOLD
 
+CARRIED_MODELS: Final = {model._meta.label_lower: model for model in TOLD}
+
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:
     """The page of whatever a record or a proposal is about; empty where the console has none."""
@@ -23,9 +25,6 @@ def url_of_versions(subject_type: str, subject_id: int) -> str:
         return f"{reverse(page, args=[subject_id])}#changes"
     except NoReverseMatch:
         return ""
-
-
-CARRIED_MODELS: Final = {model._meta.label_lower: model for model in TOLD}
 
 
 def url_of_carried(row: Model) -> str:

@@ -9,25 +9,25 @@ from apps.mcp_server.tool_definition import Tool
 from apps.mcp_server.tools.conversations import CONVERSATION_TOOLS
 from apps.mcp_server.tools.customers import CUSTOMER_TOOLS
 from apps.mcp_server.tools.escalations import ESCALATION_TOOLS
-from apps.mcp_server.tools.external_turns import FOR_TURNS
+from apps.mcp_server.tools.external_turns import EXTERNAL_TURN_TOOLS
 from apps.mcp_server.tools.memory import MEMORY_TOOLS
 from apps.mcp_server.tools.notebook import NOTEBOOK_TOOLS
 from apps.mcp_server.tools.persona import PERSONA_TOOLS
 from apps.mcp_server.tools.proposals import PROPOSAL_TOOLS
 from apps.mcp_server.tools.schedules import SCHEDULE_TOOLS
-from apps.mcp_server.tools.skills import FOR_SKILLS
+from apps.mcp_server.tools.skills import SKILL_TOOLS
 
 _EACH: Final = (
     *PERSONA_TOOLS,
     *MEMORY_TOOLS,
-    *FOR_SKILLS,
+    *SKILL_TOOLS,
     *CUSTOMER_TOOLS,
     *CONVERSATION_TOOLS,
     *ESCALATION_TOOLS,
     *NOTEBOOK_TOOLS,
     *SCHEDULE_TOOLS,
     *PROPOSAL_TOOLS,
-    *FOR_TURNS,
+    *EXTERNAL_TURN_TOOLS,
 )
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _EACH}
 # By what stands behind the address's question mark, `names=`.

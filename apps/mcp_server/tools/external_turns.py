@@ -11,7 +11,7 @@ SESSION: Final = {
     "turn_id": "The turn's id, as open_session gives it.",
 }
 
-FOR_TURNS: Final = (
+EXTERNAL_TURN_TOOLS: Final = (
     Tool(
         "open_session",
         "Hand in what a customer wrote to an agent that you run, and get the turn that answers it: the prompt, the tools and the"

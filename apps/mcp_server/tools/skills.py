@@ -18,7 +18,7 @@ WORDS: Final = {
     "body": "The procedure itself, as Markdown: steps, tools to call, what to check.",
 }
 
-FOR_SKILLS: Final = (
+SKILL_TOOLS: Final = (
     Tool(
         "list_skills",
         "List your skills, one line each: id, name, description, status. Follow only approved ones. Read one by get_skill"
