@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -54,10 +55,14 @@ def is_traced(item: pytest.Item) -> bool:
 def untraced() -> Iterator[None]:
     """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on.
 
+    New threads are untraced as well: Python 3.11 refuses to install a tracer in a thread while another thread is at it,
+    which ends a thread of those tests that start many at once.
+
     What the kernel reckoned and kept meanwhile is forgotten. Otherwise a line would count or not by the order of the tests.
     """
-    tracer = sys.gettrace()
+    tracer, tracer_of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(None)
+    threading.settrace(None)
     try:
         yield
     finally:
@@ -65,3 +70,4 @@ def untraced() -> Iterator[None]:
             for forget in memoized():
                 forget()
         sys.settrace(tracer)
+        threading.settrace(tracer_of_threads)

@@ -1,0 +1,44 @@
+"""Tests whose lines do not count run without a tracer, in every thread."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.coverage_tracing import untraced
+
+pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
+
+
+def _tracer(*_: Any) -> None:
+    """Any: whatever the interpreter hands a tracer."""
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    """This thread and new ones are traced, as coverage has it."""
+    before, before_of_threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(_tracer)
+    threading.settrace(_tracer)
+    yield
+    sys.settrace(before)
+    threading.settrace(before_of_threads)
+
+
+def tracers() -> tuple[object, object]:
+    """The tracer of this thread and of one that begins now."""
+    begun: list[object] = []
+    thread = threading.Thread(target=lambda: begun.append(sys.gettrace()))
+    thread.start()
+    thread.join()
+    return sys.gettrace(), begun[0]
+
+
+@pytest.mark.usefixtures("traced")
+def test_no_thread_is_traced_in_a_test_whose_lines_do_not_count() -> None:
+    assert tracers() == (_tracer, _tracer)
+    with untraced():
+        assert tracers() == (None, None)
+    assert tracers() == (_tracer, _tracer)
